@@ -1,0 +1,132 @@
+"""Chain: the candidates in order, the one in use, and what became of the others.
+
+Every call ends in one result, or in one error that lists every attempt. A tier whose run fails is closed and demoted,
+and the same request runs on the next. The last tier goes back in line instead, to be loaded afresh at the next call: a
+server that is down now may be up then, and a session that died is cured by a new worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from edgeinfer_browser.backends.base import Attempt, Backend, Feeds
+from edgeinfer_browser.backends.golden import prove
+from edgeinfer_browser.errors import BackendError, DeadlineError, EdgeInferError, FetchError, ModelError, NoBackendError
+from edgeinfer_browser.manifest import ModelManifest
+from edgeinfer_browser.policy import Choice
+from edgeinfer_browser.tensors import Tensor
+
+T = TypeVar("T")
+
+#: What makes a tier give way to the next. Bad input (InputError) is not among them: it would fail everywhere.
+GIVES_WAY = (BackendError, FetchError, DeadlineError, ModelError)
+
+#: Attempts that are kept; a server that is down for days must not fill the memory.
+_KEPT = 50
+
+OnAttempt = Callable[[Attempt], None]
+
+
+class Chain:
+    """Backends in order of preference; ``attempts`` tells what became of each, oldest first."""
+
+    def __init__(
+        self,
+        choice: Choice,
+        backends: Sequence[Backend],
+        manifest: ModelManifest,
+        on_attempt: OnAttempt | None = None,
+    ) -> None:
+        self.attempts = [Attempt(refusal.tier, None, False, refusal.reason) for refusal in choice.refusals]
+        self.current: Backend | None = None
+        self._refused = tuple(self.attempts)
+        self._waiting = list(backends)
+        self._manifest = manifest
+        self._on_attempt = on_attempt
+        self._loading = asyncio.Lock()
+
+    async def load(self) -> Backend:
+        """The current backend, or else the first one that loads and proves itself.
+
+        Raises:
+            NoBackendError: when none does; its message lists every attempt.
+        """
+        return await self._load(list(self._refused))
+
+    async def run(self, feeds: Feeds) -> dict[str, Tensor]:
+        """One run on the current backend, and on the next ones when it fails."""
+        return await self._ask(lambda backend: backend.run(feeds))
+
+    async def run_many(self, batches: Sequence[Feeds]) -> list[dict[str, Tensor]]:
+        """One run each, likewise."""
+        return await self._ask(lambda backend: backend.run_many(batches))
+
+    async def close(self) -> None:
+        """Close the current backend; the chain has none after that."""
+        backend, self.current = self.current, None
+        self._waiting = []
+        if backend:
+            await backend.close()
+
+    async def _ask(self, question: Callable[[Backend], Awaitable[T]]) -> T:
+        failed = list(self._refused)
+        while True:
+            backend = await self._load(failed)
+            started = time.monotonic()
+            try:
+                return await question(backend)
+            except GIVES_WAY as error:
+                failed.append(self._record(backend, started, error))
+                if await self._demote(backend):
+                    raise _no_backend(failed) from error
+
+    async def _load(self, failed: list[Attempt]) -> Backend:
+        async with self._loading:
+            for left in range(len(self._waiting), 0, -1):
+                if self.current:
+                    break
+                await self._try(self._waiting.pop(0), failed, is_last=left == 1)
+        if self.current is None:
+            raise _no_backend(failed)
+        return self.current
+
+    async def _try(self, backend: Backend, failed: list[Attempt], *, is_last: bool) -> None:
+        started = time.monotonic()
+        try:
+            await backend.load()
+            await prove(backend, self._manifest)
+        except GIVES_WAY as error:
+            failed.append(self._record(backend, started, error))
+            await backend.close()
+            if is_last:
+                self._waiting.append(backend)
+            return
+        self.current = backend
+        self._record(backend, started, None)
+
+    async def _demote(self, backend: Backend) -> bool:
+        """Close a backend whose run failed; True when it was the last one, which goes back in line."""
+        is_last = not self._waiting
+        if self.current is backend:  # else another request has seen to it already
+            self.current = None
+            if is_last:
+                self._waiting.append(backend)
+            await backend.close()
+            return is_last
+        return False
+
+    def _record(self, backend: Backend, started: float, error: EdgeInferError | None) -> Attempt:
+        reason = "" if error is None else f"{type(error).__name__}: {error}"
+        attempt = Attempt(backend.tier, backend.dtype, error is None, reason, time.monotonic() - started)
+        self.attempts = [*self.attempts, attempt][-_KEPT:]
+        if self._on_attempt:
+            self._on_attempt(attempt)
+        return attempt
+
+
+def _no_backend(failed: Sequence[Attempt]) -> NoBackendError:
+    lines = "\n".join(f"  {attempt}" for attempt in failed) or "  (there is none to try)"
+    return NoBackendError(f"No tier gave an answer:\n{lines}", attempts=[attempt.to_json() for attempt in failed])

@@ -1,0 +1,90 @@
+"""Native ONNX Runtime on CPython: the ``native`` tier, the API tier's engine, and the reference for golden samples."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from edgeinfer_browser.backends.base import Feeds, require_finite
+from edgeinfer_browser.cache import ModelFolder, OnDownload
+from edgeinfer_browser.errors import RunError, SessionError
+from edgeinfer_browser.manifest import ModelManifest
+from edgeinfer_browser.tensors import Tensor
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+
+class OnnxRuntimeNative:
+    """A model on CPUExecutionProvider; runs happen in a thread, one at a time a call."""
+
+    def __init__(
+        self, folder: ModelFolder, manifest: ModelManifest, dtype: str, on_download: OnDownload | None = None
+    ) -> None:
+        self.tier = "native"
+        self.dtype: str | None = dtype
+        self._folder = folder
+        self._variant = manifest.variant(dtype)
+        self._on_download = on_download
+        self._session: onnxruntime.InferenceSession | None = None
+
+    async def load(self) -> None:
+        """Verify the model's files and create the session.
+
+        Raises:
+            SessionError: when ONNX Runtime refuses the file, with its message.
+        """
+        files = await self._folder.fetch(self._variant, self._on_download)
+        self._session = await asyncio.to_thread(create_session, files[0][1])
+
+    @property
+    def session(self) -> onnxruntime.InferenceSession:
+        """The InferenceSession, for its inputs and outputs.
+
+        Raises:
+            SessionError: before ``load`` and after ``close``.
+        """
+        if self._session is None:
+            raise SessionError("The native session is not loaded, or was closed.", tier=self.tier)
+        return self._session
+
+    async def run(self, feeds: Feeds) -> dict[str, Tensor]:
+        """One run, in a thread."""
+        outputs = await asyncio.to_thread(self._run, feeds)
+        require_finite(outputs, self.tier)
+        return outputs
+
+    async def run_many(self, batches: Sequence[Feeds]) -> list[dict[str, Tensor]]:
+        """One run each: int8 scales activations by what is in the batch, so a batch would change the answers."""
+        return [await self.run(feeds) for feeds in batches]
+
+    async def close(self) -> None:
+        """Drop the session."""
+        self._session = None
+
+    def _run(self, feeds: Feeds) -> dict[str, Tensor]:
+        names = [output.name for output in self.session.get_outputs()]
+        try:
+            values = self.session.run(names, {name: tensor.numpy() for name, tensor in feeds.items()})
+        except Exception as error:  # its classes share no base of their own
+            raise RunError(f"Native ONNX Runtime rejected the run: {error}", tier=self.tier) from error
+        return {name: Tensor.from_numpy(value) for name, value in zip(names, values, strict=True)}
+
+
+def create_session(path: str) -> onnxruntime.InferenceSession:
+    """An InferenceSession on the CPU, without ONNX Runtime's own log lines.
+
+    Raises:
+        SessionError: when ONNX Runtime refuses the file, with its message.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = int(os.environ.get("EDGEINFER_NUM_THREADS", "0"))
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # as above
+        raise SessionError(f"Native ONNX Runtime refuses {path}: {error}", path=path) from error

@@ -1,0 +1,86 @@
+"""ModelFolder: a model's files at a base URL or path: the manifest, the small files, and a variant's big ones.
+
+The host does the work (the shim: fetch, verify, Cache API; CPython: disk or HTTP); this module says which files, in
+which order, against which hashes, and what a missing one means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from edgeinfer_browser.bridge import Bridge
+from edgeinfer_browser.errors import ContentError, NotFoundError
+from edgeinfer_browser.manifest import ModelManifest, Variant
+
+#: Seconds without a byte after which a download is given up.
+STALL_SECONDS = 30.0
+
+#: Called with the file's URL, bytes loaded of all files so far, and bytes of all files (0 when not known).
+OnDownload = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model folder at ``base`` (absolute URL or local path, ending in "/")."""
+
+    bridge: Bridge
+    base: str
+
+    @classmethod
+    async def at(cls, url: str, bridge: Bridge) -> ModelFolder:
+        """The folder at a URL or path, relative ones against the host's own base."""
+        return cls(bridge, await bridge.absolute_url(url if url.endswith("/") else f"{url}/"))
+
+    @property
+    def name(self) -> str:
+        """The last part of the base: what the API tier knows the model by."""
+        return self.base.rstrip("/").rpartition("/")[2]
+
+    async def manifest(self, task: str) -> ModelManifest:
+        """``edgeinfer.json`` when the folder was packed, else what ``config.json`` of a Hugging Face folder tells."""
+        url = f"{self.base}edgeinfer.json"
+        try:
+            return ModelManifest.from_json(await self._fetch(url), url)
+        except (NotFoundError, ContentError) as missing:
+            return await self._plain_manifest(task, missing)
+
+    async def _plain_manifest(self, task: str, missing: NotFoundError | ContentError) -> ModelManifest:
+        url = f"{self.base}config.json"
+        try:
+            config = await self._fetch(url)
+        except (NotFoundError, ContentError):
+            raise missing from None  # neither is there: the first message is the better one
+        return ModelManifest.from_hugging_face(config, self.name, url, task)
+
+    async def read(self, path: str, manifest: ModelManifest) -> bytes:
+        """A small file's bytes, verified against the manifest when it lists the file."""
+        known = manifest.files.get(path)
+        url = f"{self.base}{path}"
+        if known is None:
+            return await self._fetch(url)
+        return await self.bridge.fetch_file(url, sha256=known.sha256, size=known.bytes, timeout=STALL_SECONDS)
+
+    async def fetch(self, variant: Variant, on_download: OnDownload | None = None) -> tuple[tuple[str, str], ...]:
+        """Have all files of a variant, verified: (path, cache key) of each, the .onnx file first."""
+        fetched: list[tuple[str, str]] = []
+        before = 0
+        for file in variant.files:
+            url = f"{self.base}{file.path}"
+            last = 0
+
+            def progress(loaded: int, total: int, url: str = url, before: int = before) -> None:
+                nonlocal last
+                last = loaded
+                if on_download:
+                    on_download(url, before + loaded, variant.bytes or total)
+
+            key = await self.bridge.fetch_to_cache(
+                url, sha256=file.sha256, size=file.bytes, timeout=STALL_SECONDS, on_progress=progress
+            )
+            before += file.bytes or last
+            fetched.append((file.path, key))
+        return tuple(fetched)
+
+    async def _fetch(self, url: str) -> bytes:
+        return await self.bridge.fetch_file(url, timeout=STALL_SECONDS)

@@ -1,0 +1,181 @@
+"""ModelManifest: what a model folder holds, so that a tier and a file can be chosen before anything is downloaded.
+
+Two sources: ``edgeinfer.json``, written by ``edgeinfer pack`` (files with bytes and sha256, golden samples, measured
+agreement), or a plain Hugging Face folder's ``config.json`` (fewer guarantees: ``packed`` is False and nothing can
+be verified). dtype names and file names are transformers.js's: ``fp32`` is ``onnx/model.onnx``, ``q8`` is
+``onnx/model_quantized.onnx``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgeinfer_browser.errors import ManifestError, UnknownNameError
+from edgeinfer_browser.tensors import Tensor
+
+#: The version of the edgeinfer.json format that this package reads and writes.
+FORMAT = 1
+
+#: dtype -> suffix of the .onnx file's name, as transformers.js has it.
+SUFFIXES = {"fp32": "", "fp16": "_fp16", "q8": "_quantized", "q4": "_q4", "q4f16": "_q4f16"}
+
+#: The longest text, in tokens, when neither the manifest nor the tokenizer's configuration says one.
+DEFAULT_MAX_LENGTH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A file of the folder: path relative to it, size in bytes and sha256 (hex); 0 and "" when not known."""
+
+    path: str
+    bytes: int = 0
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One dtype of the model: its .onnx file first, then its external data files."""
+
+    dtype: str
+    files: tuple[ModelFile, ...]
+    #: Bytes of the largest initializer: WebGPU must be able to bind it. 0 when not known.
+    largest_tensor: int = 0
+    #: WebGPU features the graph needs, e.g. ``shader-f16``.
+    features: tuple[str, ...] = ()
+    #: Largest absolute difference to the golden outputs that still counts as agreement.
+    tolerance: float = 0.05
+    #: What native ONNX Runtime answered to each golden input: output name -> tensor.
+    golden_outputs: tuple[Mapping[str, Tensor], ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes to download for this dtype; 0 when not known."""
+        return sum(file.bytes for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelManifest:
+    """A model folder, read. ``variants`` is by dtype; ``files`` are the small ones by path."""
+
+    name: str
+    task: str
+    revision: str
+    labels: tuple[str, ...]
+    problem_type: str
+    max_length: int
+    inputs: tuple[str, ...]
+    variants: Mapping[str, Variant]
+    files: Mapping[str, ModelFile] = field(default_factory=dict)
+    golden_inputs: tuple[Mapping[str, Tensor], ...] = ()
+    packed: bool = True
+
+    def variant(self, dtype: str) -> Variant:
+        """The variant of a dtype.
+
+        Raises:
+            UnknownNameError: when the folder has none; the message lists those it has.
+        """
+        if dtype not in self.variants:
+            raise UnknownNameError.of(f"dtype of model {self.name!r}", dtype, self.variants)
+        return self.variants[dtype]
+
+    @classmethod
+    def from_json(cls, text: bytes | str, url: str) -> ModelManifest:
+        """Read ``edgeinfer.json``.
+
+        Raises:
+            ManifestError: when it is not JSON, of another format version, or lacks something.
+        """
+        source = _object(text, url)
+        if source.get("format") != FORMAT:
+            raise ManifestError(
+                f"{url} has format {source.get('format')!r}; this version reads {FORMAT}. Pack the model again.",
+                url=url,
+            )
+        try:
+            return _packed(source)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ManifestError(f"{url} is not a model manifest: {error!r}. Pack the model again.", url=url) from error
+
+    @classmethod
+    def from_hugging_face(cls, config: bytes | str, name: str, url: str, task: str) -> ModelManifest:
+        """Make do with ``config.json``: labels and position limit; sizes, hashes and dtypes are not known."""
+        source = _object(config, url)
+        labels = source.get("id2label") or {}
+        external = (source.get("transformers.js_config") or {}).get("use_external_data_format", False)
+        return cls(
+            name=name,
+            task=task,
+            revision="",
+            labels=tuple(labels[key] for key in sorted(labels, key=int)),
+            problem_type=source.get("problem_type") or "single_label_classification",
+            max_length=source.get("max_position_embeddings") or DEFAULT_MAX_LENGTH,
+            inputs=(),
+            variants={dtype: _conventional_variant(dtype, external) for dtype in SUFFIXES},
+            packed=False,
+        )
+
+
+def revision_of(manifest: Mapping[str, Any]) -> str:
+    """sha256 (hex) over the manifest's canonical JSON without its ``revision``: all file hashes are in it."""
+    rest = {key: value for key, value in manifest.items() if key != "revision"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def tensor_to_json(tensor: Tensor) -> dict[str, Any]:
+    """A tensor as the manifest stores it: ``{dtype, dims, data}``."""
+    return {"dtype": tensor.dtype, "dims": list(tensor.dims), "data": list(tensor.values())}
+
+
+def _tensors(source: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {name: Tensor.from_values(t["dtype"], t["dims"], t["data"]) for name, t in source.items()}
+
+
+def _conventional_variant(dtype: str, external: object) -> Variant:
+    path = f"onnx/model{SUFFIXES[dtype]}.onnx"
+    # transformers.js: true for every dtype, or one entry per file name or dtype.
+    has_data = external.get(path.rpartition("/")[2], external.get(dtype)) if isinstance(external, dict) else external
+    files = (ModelFile(path), ModelFile(f"{path}_data")) if has_data else (ModelFile(path),)
+    return Variant(dtype, files, features=("shader-f16",) if "f16" in dtype or dtype == "fp16" else ())
+
+
+def _object(text: bytes | str, url: str) -> dict[str, Any]:
+    try:
+        source = json.loads(text)
+    except ValueError as error:
+        raise ManifestError(f"{url} is not JSON: {error}.", url=url) from error
+    if not isinstance(source, dict):
+        raise ManifestError(f"{url} is a JSON {type(source).__name__}, not an object.", url=url)
+    return source
+
+
+def _packed(source: Mapping[str, Any]) -> ModelManifest:
+    return ModelManifest(
+        name=source["name"],
+        task=source["task"],
+        revision=source["revision"],
+        labels=tuple(source["labels"]),
+        problem_type=source["problem_type"],
+        max_length=int(source["max_length"]),
+        inputs=tuple(entry["name"] for entry in source["inputs"]),
+        variants={dtype: _variant(dtype, entry) for dtype, entry in source["variants"].items()},
+        files={path: ModelFile(path, f["bytes"], f["sha256"]) for path, f in source["files"].items()},
+        golden_inputs=tuple(_tensors(sample["inputs"]) for sample in source["golden"]),
+    )
+
+
+def _variant(dtype: str, entry: Mapping[str, Any]) -> Variant:
+    if dtype not in SUFFIXES:
+        raise UnknownNameError.of("dtype", dtype, SUFFIXES)
+    return Variant(
+        dtype=dtype,
+        files=tuple(ModelFile(f["path"], f["bytes"], f["sha256"]) for f in entry["files"]),
+        largest_tensor=entry["largest_tensor"],
+        features=tuple(entry["features"]),
+        tolerance=float(entry["tolerance"]),
+        golden_outputs=tuple(_tensors(outputs) for outputs in entry["golden"]),
+    )

@@ -1,0 +1,108 @@
+"""pipeline(): from a task, a model folder and a wish to something that can be awaited with a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from edgeinfer_browser.backends import Attempt, Chain, Resolution, resolve
+from edgeinfer_browser.bridge import Bridge, default_bridge
+from edgeinfer_browser.cache import ModelFolder
+from edgeinfer_browser.capabilities import detect
+from edgeinfer_browser.errors import UnknownNameError
+from edgeinfer_browser.pipelines.base import Info, LastCall, Pipeline, Runner
+from edgeinfer_browser.pipelines.text_classification import TextClassificationPipeline
+from edgeinfer_browser.policy import Policy
+from edgeinfer_browser.tokenizers import TokenizerLike, load_tokenizer
+
+__all__ = ["TASKS", "Info", "LastCall", "Pipeline", "TextClassificationPipeline", "pipeline"]
+
+#: task -> pipeline class. "sentiment-analysis" is Hugging Face's old name for the same.
+TASKS: Mapping[str, type[TextClassificationPipeline]] = {
+    "text-classification": TextClassificationPipeline,
+    "sentiment-analysis": TextClassificationPipeline,
+}
+
+#: Called with ``{"stage", "message"}`` and, for downloads, ``{"loaded", "total"}`` in bytes.
+OnProgress = Callable[[dict[str, Any]], None]
+
+
+async def pipeline(
+    task: str,
+    *,
+    model: str,
+    api: str | None = None,
+    policy: str = "prefer-local",
+    tier: str | None = None,
+    dtype: str | None = None,
+    while_loading: Literal["wait", "api"] = "wait",
+    on_progress: OnProgress | None = None,
+    bridge: Bridge | None = None,
+) -> TextClassificationPipeline:
+    """A pipeline that is ready to be called: the same lines in Pyodide and on CPython.
+
+    Args:
+        task: ``"text-classification"``.
+        model: URL of a model folder (on CPython also a path): one that ``edgeinfer pack`` made, or a plain Hugging
+            Face one.
+        api: base URL of the API tier, or None for local tiers only.
+        policy: a preset: ``prefer-local``, ``only-local``, ``prefer-remote``, ``only-remote``, ``fastest``, ``strict``.
+        tier: force one tier: ``webgpu``, ``wasm``, ``native`` (CPython) or ``api``.
+        dtype: force one dtype: ``fp32``, ``fp16``, ``q8``, ``q4``, ``q4f16``.
+        while_loading: ``"api"`` answers from the API until the local tier is ready; the default sends no text.
+        on_progress: called with a dict at each step and during downloads.
+        bridge: the host to use; the default is the one this Python runs in.
+
+    Raises:
+        UnknownNameError: for a name that does not exist; the message lists those that do.
+        FetchError, ModelError: when the model folder cannot be read.
+        NoBackendError: when no tier can be had; the message lists every refusal and attempt.
+    """
+    if task not in TASKS:
+        raise UnknownNameError.of("task", task, TASKS)
+    if while_loading not in ("wait", "api"):
+        raise UnknownNameError.of("while_loading", while_loading, ("wait", "api"))
+    wish = Policy.of(policy, tier=tier, dtype=dtype)
+    host = bridge or default_bridge()
+    tell = _teller(on_progress)
+    resolution, tokenizer = await _prepare(task, model, api, host, tell)
+    runner = await _start(resolution, wish, while_loading, tell)
+    return TASKS[task](runner, resolution.manifest, resolution.capabilities, tokenizer)
+
+
+async def _prepare(
+    task: str, model: str, api: str | None, host: Bridge, tell: OnProgress
+) -> tuple[Resolution, TokenizerLike]:
+    tell({"stage": "probe", "message": "Looking at what this device can do"})
+    capabilities = await detect(host)
+    tell({"stage": "model", "message": f"Reading the model folder {model}"})
+    folder = await ModelFolder.at(model, host)
+    manifest = await folder.manifest(TASKS[task].task)
+    tokenizer = load_tokenizer(await folder.read("tokenizer.json", manifest))
+    tokenizer.enable_truncation(manifest.max_length)
+    tokenizer.no_padding()
+
+    def on_download(url: str, loaded: int, total: int) -> None:
+        tell({"stage": "model", "message": f"Fetching {url}", "loaded": loaded, "total": total})
+
+    base = None if api is None else await host.absolute_url(api if api.endswith("/") else f"{api}/")
+    return Resolution(host, folder, manifest, capabilities, base, on_download), tokenizer
+
+
+async def _start(resolution: Resolution, wish: Policy, while_loading: str, tell: OnProgress) -> Runner:
+    def on_attempt(attempt: Attempt) -> None:
+        tell({"stage": "ready" if attempt.ok else "attempt", "message": str(attempt)})
+
+    async def load() -> Chain:
+        return await resolve(resolution, wish, on_attempt)
+
+    if while_loading == "wait" or resolution.api is None or wish.tiers[0] == "api":
+        return Runner(await load())
+    runner = Runner(await resolve(resolution, replace(wish, tiers=("api",)), on_attempt))
+    runner.replace_when_ready(load)
+    return runner
+
+
+def _teller(on_progress: OnProgress | None) -> OnProgress:
+    return on_progress or (lambda _: None)

@@ -1,0 +1,162 @@
+"""Pipeline: inputs -> feeds -> backend -> outputs -> results, and what is known of how it went (``info``)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from edgeinfer_browser.backends import Attempt, Backend, Chain, Feeds
+from edgeinfer_browser.capabilities import Capabilities
+from edgeinfer_browser.errors import InputError
+from edgeinfer_browser.manifest import ModelManifest
+from edgeinfer_browser.tensors import Tensor
+
+#: The longest text that is taken, in characters: beyond it a tokenizer would block its thread for seconds.
+MAX_CHARACTERS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LastCall:
+    """How the last call went: which tier answered, with which dtype, and the milliseconds it took."""
+
+    tier: str
+    dtype: str | None
+    latency_ms: float
+    texts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What a pipeline runs on: the tier and dtype in use, what became of the others, and the device."""
+
+    tier: str | None
+    dtype: str | None
+    attempts: tuple[Attempt, ...]
+    capabilities: Capabilities
+    model: str
+    revision: str
+    tokenizer: str
+    last: LastCall | None
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as JSON values."""
+        last = self.last and {name: getattr(self.last, name) for name in LastCall.__slots__}
+        return {
+            "tier": self.tier,
+            "dtype": self.dtype,
+            "attempts": [attempt.to_json() for attempt in self.attempts],
+            "capabilities": self.capabilities.to_json(),
+            "model": self.model,
+            "revision": self.revision,
+            "tokenizer": self.tokenizer,
+            "last": last,
+        }
+
+
+class Runner:
+    """The chain a pipeline runs on; for ``while_loading="api"``, the API's until the local one is ready."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+        self._loading: asyncio.Task[None] | None = None
+
+    def replace_when_ready(self, load: Callable[[], Any]) -> None:
+        """Load another chain in the background and run on it from then on; a failure leaves things as they are."""
+        self._loading = asyncio.ensure_future(self._replace(load))
+
+    async def _replace(self, load: Callable[[], Any]) -> None:
+        before, self.chain = self.chain, await load()
+        await before.close()
+
+    async def settled(self) -> None:
+        """Wait until nothing loads in the background any more."""
+        if self._loading:
+            await asyncio.wait([self._loading])
+
+    async def close(self) -> None:
+        """Stop loading and close."""
+        if self._loading:
+            self._loading.cancel()
+        await self.chain.close()
+
+
+class Pipeline:
+    """What every task's pipeline is made of. Use :func:`edgeinfer_browser.pipeline` to make one."""
+
+    task = ""
+
+    def __init__(self, runner: Runner, manifest: ModelManifest, capabilities: Capabilities, tokenizer: str) -> None:
+        self._runner = runner
+        self._manifest = manifest
+        self._capabilities = capabilities
+        self._tokenizer_name = tokenizer
+        self._last: LastCall | None = None
+
+    @property
+    def info(self) -> Info:
+        """The tier and dtype in use, every attempt with its reason, the capabilities, and the last call."""
+        chain = self._runner.chain
+        current: Backend | None = chain.current
+        return Info(
+            tier=None if current is None else current.tier,
+            dtype=None if current is None else current.dtype,
+            attempts=tuple(chain.attempts),
+            capabilities=self._capabilities,
+            model=self._manifest.name,
+            revision=self._manifest.revision,
+            tokenizer=self._tokenizer_name,
+            last=self._last,
+        )
+
+    async def close(self) -> None:
+        """Release the sessions and all they hold."""
+        await self._runner.close()
+
+    async def ready(self) -> None:
+        """Wait for a local tier that loads in the background (``while_loading="api"``), if one does."""
+        await self._runner.settled()
+
+    async def _run(self, feeds: Sequence[Feeds]) -> list[dict[str, Tensor]]:
+        """Run each feed; a single one without the cost of a list."""
+        started = time.perf_counter()
+        chain = self._runner.chain
+        outputs = [await chain.run(feeds[0])] if len(feeds) == 1 else await chain.run_many(feeds)
+        backend = chain.current
+        if backend:
+            milliseconds = (time.perf_counter() - started) * 1000
+            self._last = LastCall(backend.tier, backend.dtype, milliseconds, len(feeds))
+        return outputs
+
+
+def read_texts(inputs: object) -> list[str]:
+    """One text or a list of texts, as a list; lone surrogates become U+FFFD, as everywhere on the web.
+
+    Raises:
+        InputError: for anything else; the message says what was given and where.
+    """
+    if isinstance(inputs, str):
+        return [_well_formed(inputs, "The text")]
+    if not isinstance(inputs, list | tuple):
+        raise InputError(f"A pipeline takes a str or a list of str, not {_describe(inputs)}.")
+    for index, text in enumerate(inputs):
+        if not isinstance(text, str):
+            raise InputError(f"Item {index} of the list is {_describe(text)}, not a str.", index=index)
+    return [_well_formed(text, f"Item {index}") for index, text in enumerate(inputs)]
+
+
+def _well_formed(text: str, name: str) -> str:
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(
+            f"{name} has {len(text)} characters; the most is {MAX_CHARACTERS}. Split it first.", characters=len(text)
+        )
+    if text.isascii():
+        return text
+    # A pair of surrogates is one character in UTF-16; a lone one is replaced, as TextEncoder does.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _describe(value: object) -> str:
+    return "None" if value is None else f"{type(value).__name__} ({value!r:.40})"

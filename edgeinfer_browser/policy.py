@@ -1,0 +1,220 @@
+"""choose(): Capabilities + ModelManifest + Policy -> candidates in order, and a reason for every refusal. Pure.
+
+The default is webgpu, then wasm, then api. A tier is refused, with a sentence, for what would make it fail or
+disappoint: a software adapter, a dtype that needs ``shader-f16``, a tensor larger than the binding limit, too little
+memory, no WebAssembly SIMD. Forcing a tier lifts the refusals that are about taste (software adapter, memory), never
+those that are about possibility.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from edgeinfer_browser.capabilities import Capabilities
+from edgeinfer_browser.errors import UnknownNameError
+from edgeinfer_browser.manifest import SUFFIXES, ModelManifest, Variant
+
+#: Tiers a call can name: the browser's two, the server's own, and the network.
+TIERS = ("webgpu", "wasm", "native", "api")
+LOCAL_TIERS = ("webgpu", "wasm", "native")
+
+#: dtypes each tier likes, best first. Integer matmuls (q8) have no WebGPU kernel and hop to the CPU, so they come last.
+DTYPES_BY_TIER: Mapping[str, tuple[str, ...]] = {
+    "webgpu": ("fp16", "q4f16", "fp32", "q4", "q8"),
+    "wasm": ("q8", "q4", "fp32"),
+    "native": ("q8", "fp32", "q4"),
+}
+
+#: WASM memory of a session: the runtime's own, and at worst about 2.6 times a single-file model (measured).
+_RUNTIME_BYTES = 16 * 2**20
+_MODEL_FACTOR = 2.6
+#: The share of the reported device memory that one model may take.
+_MEMORY_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the author wants: tiers in order and what each must meet. Presets: :data:`PRESETS`."""
+
+    name: str = "prefer-local"
+    tiers: tuple[str, ...] = ("webgpu", "wasm", "native", "api")
+    #: Take a software adapter for WebGPU although WASM is faster.
+    software_adapter: bool = False
+    #: No hardware GPU means API at once; a device that reports under 8 GiB takes WASM (the ``strict`` preset).
+    strict: bool = False
+    #: Order local tiers by measured latency (the ``fastest`` preset).
+    measure: bool = False
+    #: Save-Data sends to the API, when there is one, instead of downloading a model.
+    honour_save_data: bool = True
+    #: The tier that was asked for by name, if one was.
+    forced_tier: str | None = None
+    #: The dtype that was asked for by name, if one was.
+    dtype: str | None = None
+
+    @classmethod
+    def of(cls, preset: str = "prefer-local", *, tier: str | None = None, dtype: str | None = None) -> Policy:
+        """A preset by name, optionally narrowed to one tier or one dtype.
+
+        Raises:
+            UnknownNameError: for a name that does not exist; the message lists those that do.
+        """
+        if preset not in PRESETS:
+            raise UnknownNameError.of("policy preset", preset, PRESETS)
+        if tier is not None and tier not in TIERS:
+            raise UnknownNameError.of("tier", tier, TIERS)
+        if dtype is not None and dtype not in SUFFIXES:
+            raise UnknownNameError.of("dtype", dtype, SUFFIXES)
+        policy = replace(PRESETS[preset], dtype=dtype)
+        if tier is None:
+            return policy
+        return replace(policy, tiers=(tier,), forced_tier=tier, software_adapter=True, strict=False)
+
+
+#: The presets by name.
+PRESETS: Mapping[str, Policy] = {
+    "prefer-local": Policy(),
+    "only-local": Policy("only-local", LOCAL_TIERS, honour_save_data=False),
+    "prefer-remote": Policy("prefer-remote", ("api", *LOCAL_TIERS)),
+    "only-remote": Policy("only-remote", ("api",)),
+    "fastest": Policy("fastest", measure=True, software_adapter=True),
+    "strict": Policy("strict", strict=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A tier worth trying and the dtype to load there (None for the API, which has its own file)."""
+
+    tier: str
+    dtype: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A tier that is not worth trying, and why."""
+
+    tier: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Candidates, best first, and the refusals in the order in which they were considered."""
+
+    candidates: tuple[Candidate, ...]
+    refusals: tuple[Refusal, ...]
+
+
+def remote_only_reason(
+    policy: Policy, *, api: bool, webassembly: bool, save_data: bool, offline: bool = False
+) -> str | None:
+    """The few hard gates: why the answer will come from the API anyway, so that nothing need be downloaded.
+
+    The page's client decides the same in ``js_shim/gate.js`` before Python is fetched; one table of cases
+    (``tests/gate_cases.json``) holds the two together.
+    """
+    if not api or "api" not in policy.tiers:
+        return None
+    if policy.tiers == ("api",):
+        return "The policy asks for the API only."
+    if offline:
+        return None
+    if not webassembly:
+        return "This browser has no WebAssembly, or the Content-Security-Policy forbids it."
+    if save_data and policy.honour_save_data and policy.forced_tier is None and policy.tiers[0] != "api":
+        return "The user asked for few downloads (Save-Data)."
+    return None
+
+
+def choose(capabilities: Capabilities, manifest: ModelManifest, policy: Policy, *, api: bool) -> Choice:
+    """Order the tiers for this device and model. ``api`` says whether an API base URL was given."""
+    shortcut = remote_only_reason(
+        policy,
+        api=api,
+        webassembly=capabilities.webassembly or capabilities.host == "cpython",
+        save_data=capabilities.save_data,
+        offline=capabilities.online is False,
+    )
+    outcomes = [_consider(tier, capabilities, manifest, policy, api, shortcut) for tier in policy.tiers]
+    return Choice(
+        tuple(outcome for outcome in outcomes if isinstance(outcome, Candidate)),
+        tuple(outcome for outcome in outcomes if isinstance(outcome, Refusal)),
+    )
+
+
+def _consider(
+    tier: str, device: Capabilities, manifest: ModelManifest, policy: Policy, api: bool, shortcut: str | None
+) -> Candidate | Refusal:
+    if tier == "api":
+        return Candidate("api", None) if api else Refusal("api", "No API base URL was given.")
+    reason = shortcut or _tier_refusal(tier, device, policy)
+    if reason:
+        return Refusal(tier, reason)
+    return _best_dtype(tier, device, manifest, policy)
+
+
+def _tier_refusal(tier: str, device: Capabilities, policy: Policy) -> str | None:
+    """Why the tier cannot be, whatever the model."""
+    if (tier == "native") != (device.host == "cpython"):
+        return "Native ONNX Runtime runs on CPython only." if tier == "native" else f"{tier} exists in browsers only."
+    if tier == "native":
+        return None
+    for name in ("webassembly", "wasm_simd", "workers"):
+        if not getattr(device, name):
+            return device.reasons.get(name, f"{name} is not available.")
+    if policy.strict and not (device.webgpu and not device.software_adapter):
+        return "The strict policy wants a hardware GPU: " + device.reasons.get("webgpu", "the adapter is software.")
+    return _webgpu_tier_refusal(device, policy) if tier == "webgpu" else None
+
+
+def _webgpu_tier_refusal(device: Capabilities, policy: Policy) -> str | None:
+    if not device.webgpu:
+        return device.reasons.get("webgpu", "WebGPU is not available.")
+    if device.software_adapter and not policy.software_adapter:
+        return f"The adapter is a software one ({device.adapter or 'unnamed'}): WASM is faster."
+    if policy.strict and device.device_memory is not None and device.device_memory < 8:
+        return f"The strict policy wants 8 GiB for WebGPU; the device reports {device.device_memory:g}."
+    return None
+
+
+def _best_dtype(tier: str, device: Capabilities, manifest: ModelManifest, policy: Policy) -> Candidate | Refusal:
+    wanted = (policy.dtype,) if policy.dtype else DTYPES_BY_TIER[tier]
+    why = []
+    for dtype in wanted:
+        reason = _dtype_refusal(tier, dtype, device, manifest, policy)
+        if reason is None:
+            return Candidate(tier, dtype)
+        why.append(f"{dtype}: {reason}")
+    return Refusal(tier, "; ".join(why))
+
+
+def _dtype_refusal(tier: str, dtype: str, device: Capabilities, manifest: ModelManifest, policy: Policy) -> str | None:
+    variant = manifest.variants.get(dtype)
+    if variant is None:
+        return f"the model has no such file (it has {', '.join(sorted(manifest.variants))})"
+    if tier == "webgpu":
+        reason = _webgpu_dtype_refusal(variant, device)
+        if reason:
+            return reason
+    return None if policy.forced_tier or tier == "native" else _memory_refusal(variant, device)
+
+
+def _webgpu_dtype_refusal(variant: Variant, device: Capabilities) -> str | None:
+    missing = sorted(set(variant.features) - device.features)
+    if missing:
+        return f"the adapter lacks {', '.join(missing)}"
+    limits = [limit for limit in (device.max_buffer_size, device.max_storage_buffer_binding_size) if limit is not None]
+    if limits and variant.largest_tensor > min(limits):
+        return f"its largest tensor has {variant.largest_tensor} bytes, the device binds at most {min(limits)}"
+    return None
+
+
+def _memory_refusal(variant: Variant, device: Capabilities) -> str | None:
+    if device.device_memory is None:  # unknown is not little
+        return None
+    needed = _RUNTIME_BYTES + _MODEL_FACTOR * variant.bytes
+    budget = device.device_memory * 2**30 * _MEMORY_SHARE
+    if needed <= budget:
+        return None
+    return f"it needs about {needed / 2**20:.0f} MiB, a quarter of the device's memory is {budget / 2**20:.0f} MiB"

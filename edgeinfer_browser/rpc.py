@@ -1,0 +1,84 @@
+"""What the page's client calls through the Python worker: JSON in, JSON out, pipelines by number.
+
+``handle`` never raises: an error crosses as ``{name, message, details}`` and is rebuilt on the page. Names are
+camelCase on that side and snake_case on this one; ``_OPTIONS`` is the list of what may cross.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from edgeinfer_browser.errors import EdgeInferError, InputError, UnknownNameError, to_fields
+from edgeinfer_browser.pipelines import TextClassificationPipeline, pipeline
+
+_OPTIONS = {
+    "task": "task",
+    "model": "model",
+    "api": "api",
+    "policy": "policy",
+    "tier": "tier",
+    "dtype": "dtype",
+}
+
+#: The live pipelines. Numbers are the page's, so a progress event can name one that is still loading.
+_pipelines: dict[int, TextClassificationPipeline] = {}
+
+
+async def handle(method: str, params: str, emit: Callable[[str], None]) -> str:
+    """Do one thing for the page; the answer is the JSON of ``{"result"}`` or ``{"error"}``.
+
+    Args:
+        method: ``load``, ``call``, ``dispose`` or ``bench``.
+        params: the JSON of its parameters (``PageRequest`` in ``js_shim/protocol.d.ts``).
+        emit: takes the JSON of an event for the page.
+    """
+    try:
+        if method not in _METHODS:
+            raise UnknownNameError.of("method", method, _METHODS)
+        return json.dumps({"result": await _METHODS[method](json.loads(params), emit)})
+    except EdgeInferError as error:
+        return json.dumps({"error": to_fields(error)})
+
+
+async def _load(params: dict[str, Any], emit: Callable[[str], None]) -> dict[str, Any]:
+    number = params["pipeline"]
+    options = {_OPTIONS[name]: value for name, value in params["options"].items() if name in _OPTIONS}
+
+    def on_progress(progress: dict[str, Any]) -> None:
+        emit(json.dumps({"pipeline": number, "progress": progress}))
+
+    _pipelines[number] = await pipeline(**options, on_progress=on_progress)
+    return {"info": _pipelines[number].info.to_json()}
+
+
+async def _call(params: dict[str, Any], _emit: object) -> dict[str, Any]:
+    pipe = _find(params["pipeline"])
+    options = {"top_k": params["options"]["topK"]} if "topK" in params["options"] else {}
+    labels = await pipe(params["inputs"], **options)
+    return {"labels": labels, "info": pipe.info.to_json()}
+
+
+async def _dispose(params: dict[str, Any], _emit: object) -> dict[str, Any]:
+    pipe = _pipelines.pop(params["pipeline"], None)
+    if pipe:
+        await pipe.close()
+    return {}
+
+
+async def _bench(params: dict[str, Any], _emit: object) -> dict[str, Any]:
+    """Pairs of one whole call and its parts, in milliseconds, for ``edgeinfer bench latency``."""
+    from edgeinfer_browser.benchmark import time_pairs
+
+    return dict(await time_pairs(_find(params["pipeline"]), params["text"], params["pairs"]))
+
+
+def _find(number: int) -> TextClassificationPipeline:
+    pipe = _pipelines.get(number)
+    if pipe is None:
+        raise InputError(f"Pipeline {number} was disposed of. Load it again.", pipeline=number)
+    return pipe
+
+
+_METHODS = {"load": _load, "call": _call, "dispose": _dispose, "bench": _bench}

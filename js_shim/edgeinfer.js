@@ -1,0 +1,187 @@
+/**
+ * The page's client: `load()` gives a function that classifies. By import, or by a script tag, which puts
+ * `edgeinfer.load` on the page.
+ *
+ *     const sentiment = await load({ task: "text-classification", model: "/models/sentiment/", api: "/api/" });
+ *     await sentiment("I love it"); // [{ label: "positive", score: 0.99 }]
+ * @module
+ */
+import { remoteOnlyReason } from "./gate.js";
+import { predict } from "./predict.js";
+import { probeNetwork, probeWasm } from "./probe.js";
+import { PythonClient } from "./python_client.js";
+import { ShimError } from "./shim_error.js";
+
+/** @typedef {import("./protocol").Label} Label */
+/** @typedef {import("./protocol").Progress} Progress */
+
+/**
+ * @typedef {object} LoadOptions
+ * @property {string} task `"text-classification"`
+ * @property {string} model URL of the model folder
+ * @property {string} [api] base URL of the API tier; without it, local tiers only
+ * @property {"prefer-local" | "only-local" | "prefer-remote" | "only-remote" | "fastest" | "strict"} [policy]
+ * @property {"webgpu" | "wasm" | "api"} [tier] force one tier
+ * @property {"fp32" | "fp16" | "q8" | "q4" | "q4f16"} [dtype] force one dtype
+ * @property {"wait" | "api"} [whileLoading] `"api"` answers from the API until the local tier is ready; the default
+ *   sends no text anywhere
+ * @property {(progress: Progress) => void} [onProgress]
+ * @property {string} [runtime] folder of this script's companions; the default is the folder this script is in
+ */
+
+/**
+ * @typedef {object} Info
+ * @property {string | null} tier the tier in use
+ * @property {string | null} dtype its dtype
+ * @property {{tier: string, dtype: string | null, ok: boolean, reason: string, seconds: number}[]} attempts
+ * @property {Record<string, any> | null} capabilities null on the thin path: nothing was probed
+ * @property {{tier: string, dtype: string | null, latency_ms: number, texts: number} | null} last the last call
+ * @property {string} [error] why the local tier could not be loaded, when the API answers in its place
+ */
+
+/** One Python worker for each runtime folder. @type {Map<string, PythonClient>} */
+const clients = new Map();
+
+/**
+ * @param {LoadOptions} options
+ * @returns {Promise<((inputs: string | string[], options?: {topK?: number | null}) => Promise<any>) & Pipeline>}
+ */
+export async function load(options) {
+  const pipeline = new Pipeline(options);
+  await pipeline.start();
+  const call = (/** @type {any} */ inputs, /** @type {any} */ callOptions) =>
+    pipeline.call(inputs, callOptions);
+  return /** @type {any} */ (
+    Object.defineProperties(call, {
+      info: { get: () => pipeline.info },
+      ready: { get: () => pipeline.ready },
+      dispose: { value: () => pipeline.dispose() },
+    })
+  );
+}
+
+class Pipeline {
+  /** @type {Info} */
+  info = { tier: null, dtype: null, attempts: [], capabilities: null, last: null };
+  /** Settles when the local tier is ready (or cannot be). @type {Promise<void>} */
+  ready = Promise.resolve();
+  #generation = 0;
+  #disposed = false;
+
+  /** @param {LoadOptions} options */
+  constructor({ onProgress, runtime, whileLoading = "wait", ...options }) {
+    const base = new URL(runtime ?? "./", runtime ? location.href : import.meta.url);
+    const url = new URL("python_worker.js", base).href;
+    this.client = clients.get(url) ?? new PythonClient(url);
+    clients.set(url, this.client);
+    this.number = this.client.nextPipeline++;
+    this.whileLoading = whileLoading;
+    this.onProgress = onProgress ?? (() => {});
+    // Python and the API see absolute URLs: the worker's base is not the page's.
+    const absolute = (/** @type {string | undefined} */ given) =>
+      given && new URL(given, document.baseURI).href;
+    this.options = { ...options, model: absolute(options.model) ?? "", api: absolute(options.api) };
+    /** Why the API answers all calls; null when Python decides. */
+    this.remoteOnly = remoteOnlyReason(this.options, {
+      webassembly: probeWasm().compiles,
+      saveData: probeNetwork().saveData,
+      offline: probeNetwork().online === false,
+    });
+  }
+
+  async start() {
+    this.#checkNames();
+    if (this.remoteOnly) return this.#useApi(this.remoteOnly);
+    this.client.listeners.set(this.number, (progress) => this.onProgress(progress));
+    const loading = this.#loadLocal();
+    if (this.whileLoading !== "api" || !this.options.api || this.options.tier) return loading;
+    this.#useApi("The local tier is loading.");
+    this.ready = loading.catch((error) => {
+      this.info.error = `${error.name}: ${error.message}`;
+    });
+  }
+
+  /** What the thin path would otherwise never notice. Python checks the rest. */
+  #checkNames() {
+    const tasks = ["sentiment-analysis", "text-classification"];
+    const known = { task: tasks, whileLoading: ["api", "wait"] };
+    for (const [kind, names] of Object.entries(known)) {
+      const given = kind === "task" ? this.options.task : this.whileLoading;
+      if (names.includes(given)) continue;
+      const why = `Unknown ${kind} ${JSON.stringify(given)}. Known: ${names.join(", ")}.`;
+      throw new ShimError("UnknownNameError", why, { kind, name: given, known: names });
+    }
+  }
+
+  /** @param {string} reason why no local tier is in use */
+  #useApi(reason) {
+    const refused = { tier: "local", dtype: null, ok: false, reason, seconds: 0 };
+    const used = { tier: "api", dtype: null, ok: true, reason: "", seconds: 0 };
+    this.info = { ...this.info, tier: "api", attempts: [refused, used] };
+    this.onProgress({ stage: "ready", message: `api: ${reason}` });
+  }
+
+  async #loadLocal() {
+    this.onProgress({ stage: "python", message: "Starting Python" });
+    await this.client.ask("boot", {});
+    const generation = this.client.generation;
+    const { info } = await this.client.ask("load", { pipeline: this.number, options: this.options });
+    this.info = info;
+    this.#generation = generation;
+  }
+
+  /**
+   * @param {string | string[]} inputs
+   * @param {{topK?: number | null}} [options]
+   */
+  async call(inputs, options = {}) {
+    if (this.#disposed) throw new ShimError("InputError", "This pipeline was disposed of. Load it again.");
+    if (this.remoteOnly || !this.#generation) return this.#predict(inputs, options);
+    if (this.#generation !== this.client.generation) await this.#loadLocal(); // its worker died
+    const params = { pipeline: this.number, inputs: jsonInput(inputs), options };
+    const { labels, info } = await this.client.ask("call", params);
+    this.info = info;
+    return labels;
+  }
+
+  /**
+   * @param {string | string[]} inputs
+   * @param {{topK?: number | null}} options
+   */
+  async #predict(inputs, { topK }) {
+    const { model, api = "" } = this.options;
+    const started = performance.now();
+    const labels = await predict({ api, model, inputs: jsonInput(inputs), topK });
+    const texts = Array.isArray(inputs) ? inputs.length : 1;
+    this.info.last = { tier: "api", dtype: null, latency_ms: performance.now() - started, texts };
+    return labels;
+  }
+
+  async dispose() {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.client.listeners.delete(this.number);
+    if (this.#generation && this.#generation === this.client.generation) {
+      await this.client.ask("dispose", { pipeline: this.number });
+    }
+  }
+}
+
+/**
+ * Inputs cross as JSON. What JSON cannot say (undefined, bytes, NaN) is told here, by the name it has on the page.
+ * @param {unknown} inputs
+ */
+function jsonInput(inputs) {
+  const items = Array.isArray(inputs) ? inputs : [inputs];
+  const wrong = items.findIndex((item) => typeof item !== "string");
+  if (wrong < 0) return inputs;
+  const item = items[wrong];
+  const what =
+    item === null ? "null" : typeof item === "object" ? (item.constructor?.name ?? "object") : typeof item;
+  const where = Array.isArray(inputs) ? `Item ${wrong} of the list is ${what}` : `The input is ${what}`;
+  throw new ShimError("InputError", `${where}. A pipeline takes a string or a list of strings.`, {
+    index: wrong,
+  });
+}
+
+/** @type {any} */ (globalThis).edgeinfer = { load };

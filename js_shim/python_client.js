@@ -1,0 +1,70 @@
+/**
+ * The page's end of the Python worker: one worker for all pipelines of the page, supervised. When it dies, whoever
+ * waits is told, and the next request starts a new one.
+ * @module
+ */
+import { ShimError, fromFields } from "./shim_error.js";
+
+/** @typedef {import("./protocol").PageRequest} PageRequest */
+/** @typedef {import("./protocol").PageAnswer} PageAnswer */
+/** @typedef {(progress: import("./protocol").Progress) => void} OnProgress */
+
+export class PythonClient {
+  /** @param {string} url the script of the Python worker */
+  constructor(url) {
+    this.url = url;
+    /** Goes up with each new worker: a pipeline loaded in an earlier one must be loaded again. */
+    this.generation = 0;
+    /** @type {Worker | undefined} */
+    this.worker = undefined;
+    /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
+    this.waiting = new Map();
+    /** Listeners by pipeline number. @type {Map<number, OnProgress>} */
+    this.listeners = new Map();
+    this.nextRequest = 1;
+    this.nextPipeline = 1;
+  }
+
+  /**
+   * @param {PageRequest["method"]} method
+   * @param {Record<string, unknown>} params
+   * @returns {Promise<any>}
+   */
+  ask(method, params) {
+    const worker = (this.worker ??= this.#start());
+    const id = this.nextRequest++;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      worker.postMessage({ id, method, params });
+    });
+  }
+
+  #start() {
+    this.generation++;
+    const worker = new Worker(this.url, { type: "module", name: "edgeinfer-python" });
+    worker.onmessage = ({ data }) => this.#receive(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.end(`The Python worker ${this.url} died: ${event.message ?? "its script could not be loaded"}.`);
+    };
+    return worker;
+  }
+
+  /** @param {PageAnswer} answer */
+  #receive({ id, result, error, event }) {
+    if (event) this.listeners.get(event.pipeline)?.(event.progress);
+    if (id === undefined) return;
+    const waiter = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (error) waiter?.reject(fromFields(error));
+    else waiter?.resolve(result);
+  }
+
+  /** @param {string} reason */
+  end(reason) {
+    this.worker?.terminate();
+    this.worker = undefined;
+    for (const { reject } of this.waiting.values()) reject(new ShimError("SessionError", reason));
+    this.waiting.clear();
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The shim: the one object that Python is given. Each method takes JSON and bytes, answers {@link Reply} and never
+ * rejects; it does what it is told and decides nothing.
+ * @module
+ */
+import { tooLate } from "./deadline.js";
+import { Files } from "./files.js";
+import { recall, remember } from "./notes.js";
+import { probe } from "./probe.js";
+import { Sessions } from "./sessions.js";
+import { ShimError, toFields } from "./shim_error.js";
+
+/** @typedef {import("./protocol").Reply} Reply */
+/** @typedef {import("./protocol").OnProgress} OnProgress */
+/** @typedef {{json?: unknown, payload?: Uint8Array}} Outcome */
+/** @typedef {(args: any, payload: Uint8Array, signal: AbortSignal, onProgress?: OnProgress) => Promise<Outcome>} Work */
+
+/**
+ * @param {string} configJson the JSON of {@link import("./protocol").ShimConfig}
+ * @returns {import("./protocol").Shim}
+ */
+export function createShim(configJson) {
+  /** @type {import("./protocol").ShimConfig} */
+  const config = JSON.parse(configJson);
+  const files = new Files();
+  const sessions = new Sessions(config.sessionWorkerUrl);
+  /** @type {Map<number, AbortController>} */
+  const calls = new Map();
+  const method = (/** @type {Work} */ work) => asMethod(work, calls);
+  return {
+    probe: method(async () => ({ json: await probe() })),
+    runtimeUrl: method(async ({ wheel }) => ({ json: { url: runtimeUrl(config, wheel) } })),
+    absoluteUrl: method(async ({ url }) => ({ json: { url: absoluteUrl(url) } })),
+    fetchFile: method(async (file, _, signal) => {
+      const key = await files.get(file, signal);
+      const blob = /** @type {Blob} */ (files.blobs.get(key));
+      files.blobs.delete(key); // Python has its bytes
+      return { payload: new Uint8Array(await blob.arrayBuffer()) };
+    }),
+    fetchToCache: method(async (file, _, signal, onProgress) => ({
+      json: { key: await files.get(file, signal, onProgress) },
+    })),
+    createSession: method(async ({ timeout, files: wanted, ...request }, _, signal) => ({
+      json: await sessions.create(
+        { type: "create", ...request, files: withBlobs(wanted, files) },
+        timeout,
+        signal,
+      ),
+    })),
+    run: method(async ({ session, tensors, timeout, runs }, payload) => {
+      if (runs)
+        return { json: await sessions.ask(session, { type: "time", tensors, payload, runs }, timeout) };
+      const outputs = await sessions.ask(session, { type: "run", tensors, payload }, timeout);
+      return { json: outputs.tensors, payload: outputs.payload };
+    }),
+    release: method(async ({ session }) => {
+      sessions.release(session);
+      return {};
+    }),
+    request: method(request),
+    recall: method(async ({ key }) => ({ json: { text: await recall(key) } })),
+    remember: method(async ({ key, text }) => {
+      await remember(key, text);
+      return {};
+    }),
+    abort: (call) => calls.get(call)?.abort(),
+  };
+}
+
+/**
+ * @param {Work} work
+ * @param {Map<number, AbortController>} calls
+ * @returns {import("./protocol").ShimMethod}
+ */
+function asMethod(work, calls) {
+  return async (json, payload = new Uint8Array(), call = 0, onProgress) => {
+    const controller = new AbortController();
+    calls.set(call, controller);
+    try {
+      const outcome = await work(JSON.parse(json), payload, controller.signal, onProgress ?? undefined);
+      return {
+        error: "",
+        json: JSON.stringify(outcome.json ?? {}),
+        payload: outcome.payload ?? new Uint8Array(),
+      };
+    } catch (error) {
+      return { error: JSON.stringify(toFields(error)), json: "{}", payload: new Uint8Array() };
+    } finally {
+      calls.delete(call);
+    }
+  };
+}
+
+/**
+ * @param {{path: string, key: string}[]} wanted
+ * @param {Files} files
+ */
+function withBlobs(wanted, files) {
+  return wanted.map(({ path, key }) => {
+    const blob = files.blobs.get(key);
+    if (!blob)
+      throw new ShimError("FetchError", `${key} was not fetched before the session was made.`, { url: key });
+    return { path, blob };
+  });
+}
+
+/**
+ * @param {import("./protocol").ShimConfig} config
+ * @param {string} wheel URL the wheel was installed from, or ""
+ */
+function runtimeUrl(config, wheel) {
+  const base = config.runtimeUrl ?? (wheel && new URL("./", wheel).href);
+  if (base) return absoluteUrl(base);
+  const what = "It is not known where the runtime files (ort/) are: the wheel was not installed from a URL. ";
+  throw new ShimError("SessionError", `${what}Pass runtime="https://.../edgeinfer/" to pipeline().`);
+}
+
+/** A worker made from a Blob has no useful base of its own, so the origin serves. @param {string} url */
+function absoluteUrl(url) {
+  const { href, origin } = globalThis.location;
+  const base = href.startsWith("blob:") ? origin : (globalThis.document?.baseURI ?? href);
+  try {
+    return new URL(url, base).href;
+  } catch {
+    throw new ShimError("InputError", `${JSON.stringify(url)} is not a URL (base ${base}).`, { url });
+  }
+}
+
+/** @type {Work} */
+async function request({ method, url, headers, timeout }, body, outer) {
+  const late = AbortSignal.timeout(timeout * 1000);
+  const signal = AbortSignal.any([outer, late]);
+  try {
+    const bytes = /** @type {Uint8Array<ArrayBuffer>} */ (body);
+    const response = await fetch(url, { method, headers, signal, body: body.length ? bytes : undefined });
+    const payload = new Uint8Array(await response.arrayBuffer());
+    return { json: { status: response.status, headers: Object.fromEntries(response.headers) }, payload };
+  } catch (error) {
+    if (late.aborted) throw tooLate(`The request to ${url}`, timeout);
+    const why = `${url} gave no answer (${error}). Check that it is up, the URL is right and CORS allows this page.`;
+    throw new ShimError("RemoteError", why, { url });
+  }
+}
