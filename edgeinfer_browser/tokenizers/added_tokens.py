@@ -1,0 +1,118 @@
+"""Added tokens: those taken out of a text before, or just after, it is normalised, and never split by the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from edgeinfer_browser.tokenizers.components import Spec, check_options, option
+from edgeinfer_browser.tokenizers.normalized import NormalizedString
+from edgeinfer_browser.tokenizers.normalizers import Normalizer
+from edgeinfer_browser.tokenizers.unicode import code_points, is_word
+
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+#: A part of a text: an added token with its id, or None and a stretch for the model.
+Part = tuple[int | None, NormalizedString]
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToken:
+    """A token as ``tokenizer.json`` lists it."""
+
+    content: str
+    single_word: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    normalized: bool = True
+    special: bool = False
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> AddedToken:
+        """Make it from an entry of ``added_tokens``."""
+        check_options("added token", spec, "id", "content", *_FLAGS)
+        flags = (option("added token", spec, flag, bool) for flag in _FLAGS)
+        return cls(option("added token", spec, "content", str), *flags)
+
+
+class AddedVocabulary:
+    """The added tokens of a tokenizer, their ids, and how to find them in a text."""
+
+    def __init__(self, tokens: Iterable[AddedToken], vocab: Mapping[str, int], normalizer: Normalizer | None) -> None:
+        #: Tokens that the model's vocabulary lacks; they get the ids after it, as in the Rust library.
+        self.ids: dict[str, int] = {}
+        self.by_id: dict[int, AddedToken] = {}
+        for token in tokens:
+            if token.content:
+                known = vocab.get(token.content)
+                new = self.ids.setdefault(token.content, len(vocab) + len(self.ids)) if known is None else known
+                self.by_id[new] = token
+        self.special = {token.content for token in self.by_id.values() if token.special}
+        self._normalizer = normalizer
+        raw = {token.content: key for key, token in self.by_id.items() if not token.normalized}
+        normal = {self._normal(token): key for key, token in self.by_id.items() if token.normalized}
+        self._raw, self._normal_form = _Finder(raw, self.by_id), _Finder(normal, self.by_id)
+
+    def _normal(self, token: AddedToken) -> str:
+        string = NormalizedString(token.content)
+        if self._normalizer:
+            self._normalizer.normalize(string)
+        return string.normalized
+
+    def split(self, text: str) -> Iterator[Part]:
+        """The parts of a text in order, none empty; parts without an id are normalised."""
+        for token, part in self._raw.split(NormalizedString(text)):
+            if token is not None:
+                yield token, part
+                continue
+            if self._normalizer:
+                self._normalizer.normalize(part)
+            yield from self._normal_form.split(part)
+
+
+class _Finder:
+    """Finds tokens in a text: the leftmost, and of those that begin there the longest."""
+
+    def __init__(self, ids: Mapping[str, int], tokens: Mapping[int, AddedToken]) -> None:
+        self._ids = ids
+        self._tokens = tokens
+        longest_first = sorted(filter(None, ids), key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+    def split(self, string: NormalizedString) -> Iterator[Part]:
+        text, done = string.normalized, 0
+        for match in self._pattern.finditer(text) if self._pattern else ():
+            key = self._ids[match.group()]
+            token = self._tokens[key]
+            start, end = match.span()
+            if token.single_word and not _stands_alone(text, start, end):
+                continue
+            if token.lstrip:
+                start = max(done, _space_before(text, start))
+            if token.rstrip:
+                end = _space_after(text, end)
+            if done < start:
+                yield None, string.slice(done, start)
+            yield key, string.slice(start, end)
+            done = end
+        if done == 0 and text:
+            yield None, string
+        elif done < len(text):
+            yield None, string.slice(done, len(text))
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    return not (start and is_word(text[start - 1])) and not (end < len(text) and is_word(text[end]))
+
+
+def _space_before(text: str, start: int) -> int:
+    while start and text[start - 1] in code_points("WHITE_SPACE"):
+        start -= 1
+    return start
+
+
+def _space_after(text: str, end: int) -> int:
+    while end < len(text) and text[end] in code_points("WHITE_SPACE"):
+        end += 1
+    return end

@@ -1,0 +1,91 @@
+"""BertNormalizer: clean, set Chinese characters apart, strip accents, lower-case; one table look-up a character."""
+
+from __future__ import annotations
+
+from edgeinfer_browser.tokenizers.normalized import NormalizedString
+from edgeinfer_browser.tokenizers.unicode import code_points, combining_class, decompose, lower
+
+#: Stands in the table for a mark that survives and may have to change places; never part of a text.
+_MOVES = "\ud800"
+#: Characters remembered per normalizer; a text with more different ones is only slower.
+_TABLE_SIZE = 20_000
+
+
+class BertNormalizer:
+    """As in the Rust library; ``strip_accents=None`` means: exactly when lower-casing."""
+
+    def __init__(
+        self,
+        *,
+        clean_text: bool = True,
+        handle_chinese_chars: bool = True,
+        strip_accents: bool | None = None,
+        lowercase: bool = True,
+    ) -> None:
+        self._clean_text = clean_text
+        self._handle_chinese_chars = handle_chinese_chars
+        self._strip_accents = lowercase if strip_accents is None else strip_accents
+        self._lowercase = lowercase
+        self._table = _CharTable(self)
+
+    def normalize(self, string: NormalizedString) -> None:
+        """Change the string in place."""
+        text = string.normalized
+        changed = text.translate(self._table)
+        if _MOVES in changed:
+            self._normalize_by_steps(string)
+        elif len(changed) == len(text) and (text.isascii() or self._table.uneven.isdisjoint(text)):
+            string.normalized = changed
+        else:
+            table = self._table
+            origins = [index for index, char in enumerate(text) for _ in table[ord(char)]]
+            string.replace(changed, origins)
+
+    def change(self, char: str) -> str:
+        """What becomes of one character when no mark has to move."""
+        parts = self._prepare(char)
+        if self._strip_accents:
+            parts = "".join(decompose(part) for part in parts)
+            parts = "".join(map(_without_mark, parts))
+            if any(map(combining_class, parts)):
+                return _MOVES
+        return "".join(map(lower, parts)) if self._lowercase else parts
+
+    def _prepare(self, char: str) -> str:
+        if self._clean_text:
+            if char in code_points("REMOVED"):
+                return ""
+            char = " " if char in code_points("BLANK") else char
+        if self._handle_chinese_chars and char in code_points("CHINESE"):
+            return f" {char} "
+        return char
+
+    def _normalize_by_steps(self, string: NormalizedString) -> None:
+        string.map(self._prepare)
+        string.decompose(decompose)
+        string.map(_without_mark)
+        if self._lowercase:
+            string.map(lower)
+
+
+class _CharTable(dict[int, str]):
+    """Code point to its normal form, filled as characters are met."""
+
+    def __init__(self, normalizer: BertNormalizer) -> None:
+        super().__init__()
+        self._normalizer = normalizer
+        #: Characters met whose normal form is not one character long.
+        self.uneven: set[str] = set()
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        changed = self._normalizer.change(char)
+        if len(changed) != 1:
+            self.uneven.add(char)
+        if len(self) < _TABLE_SIZE:
+            self[code] = changed
+        return changed
+
+
+def _without_mark(char: str) -> str:
+    return "" if char in code_points("MARK_NONSPACING") else char

@@ -1,0 +1,21 @@
+"""load_tokenizer: the Rust library where it is installed, the port where it is not, behind one face."""
+
+from __future__ import annotations
+
+from edgeinfer_browser.tokenizers.protocols import TokenizerLike
+from edgeinfer_browser.tokenizers.rust import RustTokenizer
+from edgeinfer_browser.tokenizers.tokenizer import Tokenizer
+
+
+def load_tokenizer(data: bytes, *, prefer_rust: bool = True) -> TokenizerLike:
+    """Make a tokenizer from the bytes of ``tokenizer.json``; ``.implementation`` says which one it is.
+
+    Raises TokenizerError when the file has a component or option that the implementation does not know.
+    """
+    if prefer_rust:
+        try:
+            return RustTokenizer(data)
+        except ImportError:
+            # In the browser there is no Rust library; the port gives the same ids.
+            pass
+    return Tokenizer.from_buffer(data)
