@@ -1,1 +1,68 @@
-"""Run ONNX models from Python in the browser: WebGPU, then WASM, then your API."""
+"""Run ONNX models from Python in the browser: WebGPU, then WASM, then your API.
+
+The same lines in Pyodide and on CPython::
+
+    from edgeinfer_browser import pipeline
+
+    sentiment = await pipeline("text-classification", model="/models/sentiment/", api="/api/")
+    await sentiment("I love it")  # [{"label": "positive", "score": 0.998}]
+    sentiment.info.tier  # "wasm"
+"""
+
+from edgeinfer_browser.backends import Attempt, FakeBackend
+from edgeinfer_browser.capabilities import Capabilities, detect
+from edgeinfer_browser.errors import (
+    BackendError,
+    ContentError,
+    DeadlineError,
+    EdgeInferError,
+    FetchError,
+    GoldenSampleError,
+    InputError,
+    IntegrityError,
+    ManifestError,
+    ModelError,
+    NoBackendError,
+    NotFoundError,
+    RateLimitedError,
+    RemoteError,
+    RunError,
+    SessionError,
+    TokenizerError,
+    UnknownNameError,
+)
+from edgeinfer_browser.manifest import ModelManifest
+from edgeinfer_browser.pipelines import pipeline
+from edgeinfer_browser.policy import PRESETS, Policy, choose
+from edgeinfer_browser.tensors import Tensor
+
+__all__ = [
+    "PRESETS",
+    "Attempt",
+    "BackendError",
+    "Capabilities",
+    "ContentError",
+    "DeadlineError",
+    "EdgeInferError",
+    "FakeBackend",
+    "FetchError",
+    "GoldenSampleError",
+    "InputError",
+    "IntegrityError",
+    "ManifestError",
+    "ModelError",
+    "ModelManifest",
+    "NoBackendError",
+    "NotFoundError",
+    "Policy",
+    "RateLimitedError",
+    "RemoteError",
+    "RunError",
+    "SessionError",
+    "Tensor",
+    "TokenizerError",
+    "UnknownNameError",
+    "choose",
+    "detect",
+    "pipeline",
+]

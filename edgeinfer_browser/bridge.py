@@ -77,6 +77,11 @@ class Bridge(Protocol):
     async def run(self, session: int, feeds: Mapping[str, Tensor], *, timeout: float) -> dict[str, Tensor]:
         """One run of a session: output name -> tensor."""
 
+    async def time_session(
+        self, session: int, feeds: Mapping[str, Tensor], *, runs: int, timeout: float
+    ) -> list[float]:
+        """Milliseconds of each of ``runs`` runs, timed inside the session's worker; for benchmarks."""
+
     async def release(self, session: int) -> None:
         """End the session's worker; its memory goes back. Never fails."""
 
@@ -131,9 +136,15 @@ class PyodideBridge:
 
     async def run(self, session: int, feeds: Mapping[str, Tensor], *, timeout: float) -> dict[str, Tensor]:  # noqa: D102
         header, payload = to_frame(feeds)
-        arguments = f'{{"session":{session},"timeout":{timeout},"tensors":{header}}}'
-        js_reply = await self._call("run", arguments, payload)
+        js_reply = await self._call("run", _run_arguments(session, header, timeout), payload)
         return from_frame(js_reply.json, js_reply.payload.to_bytes())
+
+    async def time_session(  # noqa: D102
+        self, session: int, feeds: Mapping[str, Tensor], *, runs: int, timeout: float
+    ) -> list[float]:
+        header, payload = to_frame(feeds)
+        js_reply = await self._call("timeSession", _run_arguments(session, header, timeout, runs), payload)
+        return list(_object(js_reply)["milliseconds"])
 
     async def release(self, session: int) -> None:  # noqa: D102
         await self._call("release", {"session": session})
@@ -193,6 +204,11 @@ def default_bridge() -> Bridge:
     from edgeinfer_browser.bridge_native import NativeBridge
 
     return NativeBridge()
+
+
+def _run_arguments(session: int, header: str, timeout: float, runs: int = 1) -> str:
+    """The header is JSON already, so it is put in as it is."""
+    return f'{{"session":{session},"timeout":{timeout},"runs":{runs},"tensors":{header}}}'
 
 
 def _object(js_reply: Any) -> dict[str, Any]:

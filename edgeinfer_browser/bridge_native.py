@@ -72,6 +72,11 @@ class NativeBridge:
     async def run(self, session: int, feeds: Mapping[str, Tensor], *, timeout: float) -> dict[str, Tensor]:  # noqa: D102
         _no_sessions()
 
+    async def time_session(  # noqa: D102
+        self, session: int, feeds: Mapping[str, Tensor], *, runs: int, timeout: float
+    ) -> list[float]:
+        _no_sessions()
+
     async def release(self, session: int) -> None:  # noqa: D102
         return
 

@@ -136,11 +136,17 @@ def choose(capabilities: Capabilities, manifest: ModelManifest, policy: Policy, 
         save_data=capabilities.save_data,
         offline=capabilities.online is False,
     )
-    outcomes = [_consider(tier, capabilities, manifest, policy, api, shortcut) for tier in policy.tiers]
+    tiers = [tier for tier in policy.tiers if policy.forced_tier or _exists(tier, capabilities.host)]
+    outcomes = [_consider(tier, capabilities, manifest, policy, api, shortcut) for tier in tiers]
     return Choice(
         tuple(outcome for outcome in outcomes if isinstance(outcome, Candidate)),
         tuple(outcome for outcome in outcomes if isinstance(outcome, Refusal)),
     )
+
+
+def _exists(tier: str, host: str) -> bool:
+    """Whether there is such a tier on this kind of host at all."""
+    return tier == "api" or (tier == "native") == (host == "cpython")
 
 
 def _consider(
@@ -156,7 +162,7 @@ def _consider(
 
 def _tier_refusal(tier: str, device: Capabilities, policy: Policy) -> str | None:
     """Why the tier cannot be, whatever the model."""
-    if (tier == "native") != (device.host == "cpython"):
+    if not _exists(tier, device.host):
         return "Native ONNX Runtime runs on CPython only." if tier == "native" else f"{tier} exists in browsers only."
     if tier == "native":
         return None

@@ -57,7 +57,9 @@ async def _call(params: dict[str, Any], _emit: object) -> dict[str, Any]:
     pipe = _find(params["pipeline"])
     options = {"top_k": params["options"]["topK"]} if "topK" in params["options"] else {}
     labels = await pipe(params["inputs"], **options)
-    return {"labels": labels, "info": pipe.info.to_json()}
+    # The page has the capabilities since load(), and they do not change.
+    info = {name: value for name, value in pipe.info.to_json().items() if name != "capabilities"}
+    return {"labels": labels, "info": info}
 
 
 async def _dispose(params: dict[str, Any], _emit: object) -> dict[str, Any]:

@@ -140,7 +140,7 @@ class Pipeline {
     if (this.#generation !== this.client.generation) await this.#loadLocal(); // its worker died
     const params = { pipeline: this.number, inputs: jsonInput(inputs), options };
     const { labels, info } = await this.client.ask("call", params);
-    this.info = info;
+    this.info = { ...this.info, ...info };
     return labels;
   }
 

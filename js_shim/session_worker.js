@@ -50,6 +50,7 @@ async function create({ executionProvider, moduleUrl, wasmUrl, files }) {
     session = await ort.InferenceSession.create(model.data, {
       executionProviders: [executionProvider],
       externalData: data,
+      logSeverityLevel: 3, // errors only: that some nodes run on the CPU is no news to a page's user
     });
   } catch (error) {
     throw (await diagnose(moduleUrl, wasmUrl)) ?? error;

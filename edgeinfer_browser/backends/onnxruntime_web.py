@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 
 from edgeinfer_browser.backends.base import Feeds, require_finite
+from edgeinfer_browser.backends.batching import BATCHED, merge, plan, split
 from edgeinfer_browser.bridge import Bridge, SessionSpec
 from edgeinfer_browser.cache import ModelFolder, OnDownload
 from edgeinfer_browser.capabilities import Capabilities
@@ -75,8 +76,14 @@ class OnnxRuntimeWeb:
             raise SessionError(f"The {self.tier} session is not loaded, or was closed.", tier=self.tier)
         return await self._run_on(self._sessions[0], feeds)
 
+    async def time_session(self, feeds: Feeds, runs: int) -> list[float]:
+        """Milliseconds of each of ``runs`` runs, as JavaScript in the session's worker sees them; for benchmarks."""
+        return await self._bridge.time_session(self._sessions[0], feeds, runs=runs, timeout=RUN_SECONDS)
+
     async def run_many(self, batches: Sequence[Feeds]) -> list[dict[str, Tensor]]:
-        """One run each, over as many sessions as the batch and the cores are worth."""
+        """Each text alone over a few sessions on WASM; batches of like length on WebGPU."""
+        if self.tier == "webgpu" and self.dtype in BATCHED:
+            return await self._run_batches(batches)
         await self._grow(len(batches))
         results: list[dict[str, Tensor]] = [{} for _ in batches]
         waiting = iter(enumerate(batches))
@@ -86,6 +93,14 @@ class OnnxRuntimeWeb:
                 results[index] = await self._run_on(session, feeds)
 
         await _all([drain(session) for session in self._sessions])
+        return results
+
+    async def _run_batches(self, feeds: Sequence[Feeds]) -> list[dict[str, Tensor]]:
+        results: list[dict[str, Tensor]] = [{} for _ in feeds]
+        for group in plan(feeds):
+            outputs = await self.run(merge([feeds[index] for index in group]))
+            for index, output in zip(group, split(outputs), strict=True):
+                results[index] = output
         return results
 
     async def close(self) -> None:

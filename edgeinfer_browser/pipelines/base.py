@@ -98,18 +98,22 @@ class Pipeline:
     @property
     def info(self) -> Info:
         """The tier and dtype in use, every attempt with its reason, the capabilities, and the last call."""
-        chain = self._runner.chain
-        current: Backend | None = chain.current
+        current = self.backend
         return Info(
             tier=None if current is None else current.tier,
             dtype=None if current is None else current.dtype,
-            attempts=tuple(chain.attempts),
+            attempts=tuple(self._runner.chain.attempts),
             capabilities=self._capabilities,
             model=self._manifest.name,
             revision=self._manifest.revision,
             tokenizer=self._tokenizer_name,
             last=self._last,
         )
+
+    @property
+    def backend(self) -> Backend | None:
+        """The backend in use."""
+        return self._runner.chain.current
 
     async def close(self) -> None:
         """Release the sessions and all they hold."""

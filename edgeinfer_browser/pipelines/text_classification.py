@@ -58,11 +58,12 @@ class TextClassificationPipeline(Pipeline):
         texts = read_texts(inputs)
         if not texts:
             return []
-        outputs = await self._run([self._feeds(text) for text in texts])
+        outputs = await self._run([self.feeds(text) for text in texts])
         results = [self._labels(output)[:top_k] for output in outputs]
         return results[0] if isinstance(inputs, str) else results
 
-    def _feeds(self, text: str) -> Feeds:
+    def feeds(self, text: str) -> Feeds:
+        """What the model is fed for a text: int64 tensors of dims [1, tokens], special tokens included."""
         encoding = self._tokenizer.encode(text)
         dims = (1, len(encoding.ids))
         given = {
