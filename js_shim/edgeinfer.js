@@ -56,6 +56,9 @@ export async function load(options) {
       info: { get: () => pipeline.info },
       ready: { get: () => pipeline.ready },
       dispose: { value: () => pipeline.dispose() },
+      bench: {
+        value: (/** @type {string} */ text, /** @type {number} */ pairs) => pipeline.bench(text, pairs),
+      },
     })
   );
 }
@@ -155,6 +158,15 @@ class Pipeline {
     const texts = Array.isArray(inputs) ? inputs.length : 1;
     this.info.last = { tier: "api", dtype: null, latency_ms: performance.now() - started, texts };
     return labels;
+  }
+
+  /**
+   * Paired timings for `edgeinfer bench latency` (`edgeinfer_browser/benchmark.py`).
+   * @param {string} text
+   * @param {number} pairs
+   */
+  bench(text, pairs) {
+    return this.client.ask("bench", { pipeline: this.number, text, pairs });
   }
 
   async dispose() {

@@ -34,6 +34,7 @@ export interface Shim {
   fetchToCache: ShimMethod;
   createSession: ShimMethod;
   run: ShimMethod;
+  timeSession: ShimMethod;
   release: ShimMethod;
   request: ShimMethod;
   recall: ShimMethod;

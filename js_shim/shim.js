@@ -47,12 +47,13 @@ export function createShim(configJson) {
         signal,
       ),
     })),
-    run: method(async ({ session, tensors, timeout, runs }, payload) => {
-      if (runs)
-        return { json: await sessions.ask(session, { type: "time", tensors, payload, runs }, timeout) };
+    run: method(async ({ session, tensors, timeout }, payload) => {
       const outputs = await sessions.ask(session, { type: "run", tensors, payload }, timeout);
       return { json: outputs.tensors, payload: outputs.payload };
     }),
+    timeSession: method(async ({ session, tensors, timeout, runs }, payload) => ({
+      json: await sessions.ask(session, { type: "time", tensors, payload, runs }, timeout),
+    })),
     release: method(async ({ session }) => {
       sessions.release(session);
       return {};

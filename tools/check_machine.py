@@ -4,6 +4,8 @@ Runs on any Python 3 before anything else is set up. Debian and Ubuntu as root: 
 Elsewhere the exact commands are printed and the exit code is 1.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import shutil
@@ -38,9 +40,9 @@ def main() -> int:
     return 1 if problems else 0
 
 
-def python_problem():
+def python_problem() -> list[str]:
     """Python 3.11 or newer, with venv."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - this file runs before anything has checked
         found = ".".join(map(str, sys.version_info[:3]))
         return [f"Python 3.11 or newer is needed, {sys.executable} is {found}. Run: make PYTHON=/path/to/python3.11"]
     try:
@@ -50,7 +52,7 @@ def python_problem():
     return []
 
 
-def node_problem():
+def node_problem() -> list[str]:
     """Node 20 or newer, with npm."""
     how = "Install it from your system's packages or from nodejs.org."
     if not shutil.which("node") or not shutil.which("npm"):
@@ -62,22 +64,22 @@ def node_problem():
     return []
 
 
-def missing_browsers():
+def missing_browsers() -> list[str]:
     """Names of the browsers that are not there."""
     return [name for name, (commands, variable, _, _) in BROWSERS.items() if not find(commands, variable)]
 
 
-def find(commands, variable):
+def find(commands: tuple[str, ...], variable: str) -> str | None:
     """The executable, or None."""
     return os.environ.get(variable) or next(filter(None, map(shutil.which, commands)), None)
 
 
-def can_apt():
+def can_apt() -> bool:
     """Whether apt-get may be used here."""
     return shutil.which("apt-get") is not None and hasattr(os, "geteuid") and os.geteuid() == 0
 
 
-def apt_install(packages):
+def apt_install(packages: list[str]) -> None:
     """Install Debian packages; a failure shows apt's own words and is reported as a missing browser afterwards."""
     print(f"set-up: installing {' '.join(packages)} with apt-get", file=sys.stderr)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -87,7 +89,7 @@ def apt_install(packages):
             print(done.stderr, file=sys.stderr)
 
 
-def browser_problem(name):
+def browser_problem(name: str) -> str:
     """What is missing and how to get it."""
     _, _, packages, otherwise = BROWSERS[name]
     return f"{name} is missing. On Debian or Ubuntu: sudo apt-get install {' '.join(packages)} ({otherwise})."

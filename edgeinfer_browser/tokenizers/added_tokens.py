@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from edgeinfer_browser.errors import TokenizerError
 from edgeinfer_browser.tokenizers.components import Spec, check_options, option
 from edgeinfer_browser.tokenizers.normalized import NormalizedString
 from edgeinfer_browser.tokenizers.normalizers import Normalizer
@@ -42,23 +43,43 @@ class AddedVocabulary:
     def __init__(self, tokens: Iterable[AddedToken], vocab: Mapping[str, int], normalizer: Normalizer | None) -> None:
         #: Tokens that the model's vocabulary lacks; they get the ids after it, as in the Rust library.
         self.ids: dict[str, int] = {}
-        self.by_id: dict[int, AddedToken] = {}
+        #: What an id reads as: the normal form of a token that is looked for in normalised text.
+        self.contents: dict[int, str] = {}
+        #: Contents that decoding may skip.
+        self.special: set[str] = set()
+        self._normalizer = normalizer
+        self._tokens: dict[int, AddedToken] = {}
         for token in tokens:
             if token.content:
-                known = vocab.get(token.content)
-                new = self.ids.setdefault(token.content, len(vocab) + len(self.ids)) if known is None else known
-                self.by_id[new] = token
-        self.special = {token.content for token in self.by_id.values() if token.special}
-        self._normalizer = normalizer
-        raw = {token.content: key for key, token in self.by_id.items() if not token.normalized}
-        normal = {self._normal(token): key for key, token in self.by_id.items() if token.normalized}
-        self._raw, self._normal_form = _Finder(raw, self.by_id), _Finder(normal, self.by_id)
+                self._add(token, vocab)
+        self._raw, self._normal = (self._finder(normalized) for normalized in (False, True))
 
-    def _normal(self, token: AddedToken) -> str:
+    def _add(self, token: AddedToken, vocab: Mapping[str, int]) -> None:
+        key = vocab.get(token.content)
+        if key is None:
+            key = self.ids.setdefault(token.content, len(vocab) + len(self.ids))
+        self._tokens[key] = token
+        self.contents[key] = self._form(token)
+        if token.special:
+            self.special.add(token.content)
+
+    def _form(self, token: AddedToken) -> str:
         string = NormalizedString(token.content)
-        if self._normalizer:
+        if token.normalized and self._normalizer:
             self._normalizer.normalize(string)
+        if not string.normalized:
+            message = f"The normalizer leaves nothing of the added token {token.content!r} in tokenizer.json."
+            raise TokenizerError(message, token=token.content)
         return string.normalized
+
+    def _finder(self, normalized: bool) -> _Finder:
+        found: dict[str, int] = {}
+        # Two tokens may have one normal form; the special one, then the first one, has it.
+        special_first = sorted(self._tokens.items(), key=lambda item: not item[1].special)
+        for key, token in special_first:
+            if token.normalized == normalized:
+                found.setdefault(self.contents[key], key)
+        return _Finder(found, self._tokens)
 
     def split(self, text: str) -> Iterator[Part]:
         """The parts of a text in order, none empty; parts without an id are normalised."""
@@ -68,7 +89,7 @@ class AddedVocabulary:
                 continue
             if self._normalizer:
                 self._normalizer.normalize(part)
-            yield from self._normal_form.split(part)
+            yield from self._normal.split(part)
 
 
 class _Finder:

@@ -62,8 +62,10 @@ def _sequence(encoding: Encoding, sequence: int, type_id: int) -> Encoding:
 
 def join(first: Encoding, second: Encoding | None) -> Encoding:
     """What happens without a post-processor: the sequences one after the other, nothing added."""
-    parts = [first] if second is None else [first, second]
-    return merge([part.as_sequence(index, index) for index, part in enumerate(parts)])
+    if second is None:
+        return first
+    # Here the windows do not get to know which sequence they are of.
+    return merge([first.as_sequence(0, 0), second.as_sequence(1, 1)])
 
 
 def _template(spec: Spec) -> PostProcessor:

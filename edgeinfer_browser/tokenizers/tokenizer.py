@@ -173,8 +173,7 @@ class Tokenizer:
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002 (the binding's name)
         """The token with an id, or None."""
-        added = self._added.by_id.get(id)
-        return added.content if added else self._tokens.get(id)
+        return self._added.contents.get(id, self._tokens.get(id))
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """How many tokens there are."""

@@ -1,0 +1,96 @@
+# Everything sets itself up: the virtual environment, the npm packages, a browser and the model.
+#   make demo    the demo and the API on loopback, and one answer from each tier (ONCE=1: print and stop)
+#   make test    every check and test
+#   make check   format, lint, types and unit tests, for every commit
+PYTHON ?= python3
+ONCE ?=
+
+BIN := .venv/bin
+VENV := .venv/.ready
+NODE := node_modules/.ready
+MODEL := build/models/sentiment/edgeinfer.json
+SITE := build/site/.ready
+
+PACKAGE_FILES := $(shell find edgeinfer_browser -name '*.py')
+SHIM_FILES := $(wildcard js_shim/*.js)
+
+.PHONY: demo test check setup machine model site lint unit shim pyodide browser conformance bench format lock clean
+.DELETE_ON_ERROR:
+
+demo: setup
+	$(BIN)/python tools/demo.py $(if $(ONCE),--once)
+
+test: setup check pyodide conformance browser
+
+check: lint unit shim
+
+setup: machine $(VENV) $(NODE) $(MODEL) $(SITE)
+
+machine:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 7))' || { echo "set-up: Python 3.11 or newer is needed"; exit 1; }
+	@$(PYTHON) tools/check_machine.py
+
+$(VENV): requirements-dev.txt pyproject.toml package.json | machine
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(NODE): package-lock.json | machine
+	npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+model: $(MODEL)
+
+$(MODEL): $(VENV) $(wildcard tools/*sentiment*.py) tools/fetch_sources.py models/sentiment/head.json edgeinfer_browser/cli/pack.py edgeinfer_browser/manifest.py
+	$(BIN)/python tools/fetch_sources.py
+	$(BIN)/python tools/build_sentiment.py
+	$(BIN)/edgeinfer pack .cache/sentiment build/models/sentiment --task text-classification \
+	  --license Apache-2.0 --attribution "all-MiniLM-L6-v2 (sentence-transformers), Apache-2.0" \
+	  --attribution "Head trained on texts of vaderSentiment (Hutto & Gilbert 2014), MIT"
+	@touch $@
+
+site: $(SITE)
+
+$(SITE): $(VENV) $(NODE) $(PACKAGE_FILES) $(SHIM_FILES) $(wildcard demo/*) pyproject.toml package.json
+	$(BIN)/python tools/build_site.py
+	@touch $@
+
+lint: $(VENV) $(NODE)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	npx --no-install prettier --check --log-level warn .
+	npx --no-install tsc
+
+unit: $(VENV)
+	$(BIN)/python -m pytest tests/unit
+
+shim: $(NODE)
+	node --test tests/shim/
+
+pyodide: $(SITE) $(MODEL)
+	$(BIN)/python -m pytest tests/pyodide
+
+conformance: $(VENV) $(MODEL)
+	$(BIN)/python -m pytest tests/conformance
+
+browser: $(SITE) $(MODEL)
+	$(BIN)/python -m pytest tests/browser
+
+bench: $(SITE) $(MODEL)
+	$(BIN)/edgeinfer bench latency
+
+format: $(VENV) $(NODE)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	npx --no-install prettier --write --log-level warn .
+
+# All packages, pinned, from the direct ones in requirements-dev.in.
+lock:
+	rm -rf .cache/lock && $(PYTHON) -m venv .cache/lock
+	.cache/lock/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.in
+	{ echo "# Written by make lock from requirements-dev.in."; .cache/lock/bin/pip freeze; } > requirements-dev.txt
+
+clean:
+	rm -rf build .venv node_modules edgeinfer_browser/_shim
