@@ -1,6 +1,6 @@
 """The human-rated texts of Hutto & Gilbert (2014), as positive and negative texts in three fixed splits.
 
-Each source is one file of ``id <tab> mean rating <tab> text`` lines; about 20 people rated each text from
+Each source is one file of ``id <tab> mean rating <tab> text`` lines; at least 20 people rated each text from
 -4 to 4. Amazon and newspaper ids are ``document_sentence``, the others number single texts. ::
 
     from sentiment_data import load_split

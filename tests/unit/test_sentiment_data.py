@@ -43,7 +43,7 @@ def test_parse_undoes_html_entities() -> None:
 
 
 def test_parse_names_the_line_it_cannot_read() -> None:
-    with pytest.raises(ValueError, match=r"nyt, line 2: .*'no tabs here'"):
+    with pytest.raises(ValueError, match=r"nyt, line 2: .*'no tabs here"):
         list(parse("nyt", ["1_1\t0.5\tfine\n", "no tabs here\n"]))
 
 
