@@ -85,7 +85,7 @@ def chromium_without_adapter(launch_chromium: Callable[..., Browser]) -> Browser
 @pytest.fixture(scope="module")
 def firefox(playwright: Playwright) -> Iterator[Browser]:
     """A stock Firefox ESR with a WebGPU adapter (Mesa's software one, which has shader-f16)."""
-    preferences = {"dom.webgpu.enabled": True, "gfx.webgpu.ignore-blocklist": True}
+    preferences: dict[str, str | float | bool] = {"dom.webgpu.enabled": True, "gfx.webgpu.ignore-blocklist": True}
     browser = playwright.firefox.launch(channel="moz-firefox", executable_path=FIREFOX, firefox_user_prefs=preferences)
     yield browser
     browser.close()
