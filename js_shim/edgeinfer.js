@@ -6,7 +6,9 @@
  *     await sentiment("I love it"); // [{ label: "positive", score: 0.99 }]
  * @module
  */
+import { within } from "./deadline.js";
 import { remoteOnlyReason } from "./gate.js";
+import NAMES from "./names.json" with { type: "json" };
 import { predict } from "./predict.js";
 import { probeNetwork, probeWasm } from "./probe.js";
 import { PythonClient } from "./python_client.js";
@@ -38,6 +40,9 @@ import { ShimError } from "./shim_error.js";
  * @property {{tier: string, dtype: string | null, latency_ms: number, texts: number} | null} last the last call
  * @property {string} [error] why the local tier could not be loaded, when the API answers in its place
  */
+
+/** Seconds that Pyodide may take to start: out of memory, it can hang instead of failing. */
+const BOOT_SECONDS = 180;
 
 /** One Python worker for each runtime folder. @type {Map<string, PythonClient>} */
 const clients = new Map();
@@ -85,8 +90,9 @@ class Pipeline {
       given && new URL(given, document.baseURI).href;
     this.options = { ...options, model: absolute(options.model) ?? "", api: absolute(options.api) };
     /** Why the API answers all calls; null when Python decides. */
+    this.webassembly = probeWasm();
     this.remoteOnly = remoteOnlyReason(this.options, {
-      webassembly: probeWasm().compiles,
+      webassembly: this.webassembly.compiles,
       saveData: probeNetwork().saveData,
       offline: probeNetwork().online === false,
     });
@@ -95,6 +101,7 @@ class Pipeline {
   async start() {
     this.#checkNames();
     if (this.remoteOnly) return this.#useApi(this.remoteOnly);
+    this.#requireWebAssembly();
     this.client.listeners.set(this.number, (progress) => this.onProgress(progress));
     const loading = this.#loadLocal();
     if (this.whileLoading !== "api" || !this.options.api || this.options.tier) return loading;
@@ -104,16 +111,25 @@ class Pipeline {
     });
   }
 
-  /** What the thin path would otherwise never notice. Python checks the rest. */
+  /** The thin path never comes to Python, which would notice a misspelt name. */
   #checkNames() {
-    const tasks = ["sentiment-analysis", "text-classification"];
-    const known = { task: tasks, whileLoading: ["api", "wait"] };
-    for (const [kind, names] of Object.entries(known)) {
-      const given = kind === "task" ? this.options.task : this.whileLoading;
-      if (names.includes(given)) continue;
+    /** @type {Record<string, string | undefined>} */
+    const all = { ...this.options, whileLoading: this.whileLoading };
+    for (const [kind, names] of Object.entries(NAMES)) {
+      const given = all[kind];
+      if ((given === undefined && kind !== "task") || names.includes(given ?? "")) continue;
       const why = `Unknown ${kind} ${JSON.stringify(given)}. Known: ${names.join(", ")}.`;
       throw new ShimError("UnknownNameError", why, { kind, name: given, known: names });
     }
+  }
+
+  /** Pyodide is WebAssembly too: where that cannot be, neither a local tier nor Python can. */
+  #requireWebAssembly() {
+    if (this.webassembly.compiles) return;
+    const reason = `WebAssembly cannot be used here. ${this.webassembly.error || "This browser has none."}`;
+    const attempts = [{ tier: "wasm", dtype: null, ok: false, reason, seconds: 0 }];
+    const why = `No tier gave an answer:\n  wasm: ${reason}\nGive an api to load(), and a policy that may use it.`;
+    throw new ShimError("NoBackendError", why, { attempts });
   }
 
   /** @param {string} reason why no local tier is in use */
@@ -126,7 +142,7 @@ class Pipeline {
 
   async #loadLocal() {
     this.onProgress({ stage: "python", message: "Starting Python" });
-    await this.client.ask("boot", {});
+    await within(this.client.ask("boot", {}), BOOT_SECONDS, "Starting Python");
     const generation = this.client.generation;
     const { info } = await this.client.ask("load", { pipeline: this.number, options: this.options });
     this.info = info;

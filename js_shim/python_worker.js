@@ -18,7 +18,11 @@ let booting;
 addEventListener("message", async ({ data }) => {
   const { id, method, params } = /** @type {PageRequest} */ (data);
   try {
-    const rpc = await (booting ??= boot());
+    booting ??= boot().catch((error) => {
+      booting = undefined; // the next request tries again
+      throw error;
+    });
+    const rpc = await booting;
     if (method === "boot") return postMessage({ id, result: {} });
     postMessage({ id, ...(await ask(rpc, method, params)) });
   } catch (error) {

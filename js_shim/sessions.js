@@ -18,6 +18,8 @@ class SessionWorker {
     /** @type {Map<number, Waiter>} */
     this.waiting = new Map();
     this.next = 1;
+    /** Why the worker is gone; "" while it lives. */
+    this.dead = "";
     this.worker = new Worker(url, { type: "module", name: "edgeinfer-session" });
     this.worker.onmessage = ({ data }) => this.#answer(data);
     this.worker.onerror = (event) => {
@@ -32,6 +34,7 @@ class SessionWorker {
    * @returns {Promise<any>}
    */
   ask(request, transfer = []) {
+    if (this.dead) return Promise.reject(new ShimError("SessionError", this.dead));
     const id = this.next++;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
@@ -50,6 +53,7 @@ class SessionWorker {
   /** @param {string} reason */
   end(reason) {
     this.worker.terminate();
+    this.dead ||= reason;
     for (const { reject } of this.waiting.values()) reject(new ShimError("SessionError", reason));
     this.waiting.clear();
   }
