@@ -201,9 +201,7 @@ def infer_answer(request_body: bytes, headers: Mapping[str, str], answer: Answer
     length = {name.lower(): value for name, value in headers.items()}.get("inference-header-content-length")
     _, given = parse_message(request_body, length, "inputs")
     outputs = answer(given)
-    body, told = infer_response(
-        outputs, frozenset(outputs), model_name="tiny", model_version="r1", request_id=None
-    )
+    body, told = infer_response(outputs, frozenset(outputs), model_name="tiny", model_version="r1", request_id=None)
     return Response(200, {name.lower(): value for name, value in told.items()}, body)
 
 

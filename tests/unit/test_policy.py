@@ -1,0 +1,262 @@
+"""Which tiers a device, a model and a wish lead to, and the reason of each refusal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgeinfer_browser.capabilities import Capabilities
+from edgeinfer_browser.errors import UnknownNameError
+from edgeinfer_browser.policy import PRESETS, Choice, Policy, choose, remote_only_reason
+from tests.unit.fakes import device, model, variant
+
+MODEL = model("fp32", "fp16", "q8", "q4", "q4f16")
+GATE_CASES = json.loads((Path(__file__).parents[1] / "gate_cases.json").read_text(encoding="utf-8"))
+
+
+def wish(preset: str = "prefer-local", **narrowed: Any) -> Policy:
+    return Policy.of(preset, **narrowed)
+
+
+def tiers(choice: Choice) -> list[str]:
+    return [candidate.tier for candidate in choice.candidates]
+
+
+def reason(choice: Choice, tier: str) -> str:
+    return next(refusal.reason for refusal in choice.refusals if refusal.tier == tier)
+
+
+#: (what is special, facts changed, preset, has an API, tiers in order)
+CASES: list[tuple[str, dict[str, Any], str, bool, list[str]]] = [
+    ("a good device", {}, "prefer-local", True, ["webgpu", "wasm", "api"]),
+    ("a good device without an API", {}, "prefer-local", False, ["webgpu", "wasm"]),
+    ("no GPU", {"gpu": {"present": False}}, "prefer-local", True, ["wasm", "api"]),
+    ("adapter null", {"gpu": {"present": True, "adapter": False}}, "prefer-local", True, ["wasm", "api"]),
+    ("buffer refused", {"gpu__buffer": False}, "prefer-local", True, ["wasm", "api"]),
+    ("software adapter", {"gpu__isFallbackAdapter": True}, "prefer-local", True, ["wasm", "api"]),
+    ("software adapter by name", {"gpu__info": {"vendor": "swiftshader"}}, "prefer-local", False, ["wasm"]),
+    ("no SIMD", {"wasm__simd": False}, "prefer-local", True, ["api"]),
+    ("no workers", {"workers": False}, "prefer-local", True, ["api"]),
+    ("no WebAssembly", {"wasm__compiles": False}, "prefer-local", True, ["api"]),
+    ("no WebAssembly and no API", {"wasm__compiles": False}, "prefer-local", False, []),
+    ("Save-Data", {"network__saveData": True}, "prefer-local", True, ["api"]),
+    ("Save-Data without an API", {"network__saveData": True}, "prefer-local", False, ["webgpu", "wasm"]),
+    (
+        "Save-Data, offline",
+        {"network__saveData": True, "network__online": False},
+        "prefer-local",
+        True,
+        ["webgpu", "wasm", "api"],
+    ),
+    ("memory unknown", {"deviceMemory": None}, "prefer-local", True, ["webgpu", "wasm", "api"]),
+    ("only-local", {}, "only-local", True, ["webgpu", "wasm"]),
+    ("only-local, Save-Data", {"network__saveData": True}, "only-local", True, ["webgpu", "wasm"]),
+    ("only-remote", {}, "only-remote", True, ["api"]),
+    ("only-remote without an API", {}, "only-remote", False, []),
+    ("prefer-remote", {}, "prefer-remote", True, ["api", "webgpu", "wasm"]),
+    ("prefer-remote without an API", {}, "prefer-remote", False, ["webgpu", "wasm"]),
+    ("prefer-remote, no GPU", {"gpu": {"present": False}}, "prefer-remote", True, ["api", "wasm"]),
+    ("fastest takes a software adapter", {"gpu__isFallbackAdapter": True}, "fastest", False, ["webgpu", "wasm"]),
+    ("fastest, Save-Data", {"network__saveData": True}, "fastest", True, ["api"]),
+    ("strict on a good device", {}, "strict", True, ["webgpu", "wasm", "api"]),
+    ("strict without a GPU", {"gpu": {"present": False}}, "strict", True, ["api"]),
+    ("strict without a GPU or an API", {"gpu": {"present": False}}, "strict", False, []),
+    ("strict on a software adapter", {"gpu__isFallbackAdapter": True}, "strict", True, ["api"]),
+    ("strict with 4 GiB", {"deviceMemory": 4}, "strict", True, ["wasm", "api"]),
+    ("strict with 8 GiB", {"deviceMemory": 8}, "strict", True, ["webgpu", "wasm", "api"]),
+    ("strict, memory unknown", {"deviceMemory": None}, "strict", True, ["webgpu", "wasm", "api"]),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "preset", "api", "expected"), CASES, ids=[each[0] for each in CASES])
+def test_a_device_gets_its_tiers_in_order_and_every_other_tier_a_reason(
+    name: str, changes: dict[str, Any], preset: str, api: bool, expected: list[str]
+) -> None:
+    policy = wish(preset)
+    choice = choose(device(**changes), MODEL, policy, api=api)
+    assert tiers(choice) == expected
+    considered = {tier for tier in policy.tiers if tier != "native"}
+    assert {refusal.tier for refusal in choice.refusals} == considered - set(expected)
+    assert all(len(refusal.reason) > 10 for refusal in choice.refusals)
+
+
+def test_every_preset_is_among_the_cases() -> None:
+    assert {preset for _, _, preset, _, _ in CASES} == set(PRESETS)
+    assert all(policy.name == name for name, policy in PRESETS.items())
+
+
+@pytest.mark.parametrize(
+    ("changes", "tier", "word"),
+    [
+        ({"gpu": {"present": False}}, "webgpu", "navigator.gpu"),
+        ({"gpu__info": {"vendor": "Google SwiftShader"}}, "webgpu", "Google SwiftShader"),
+        ({"gpu__isFallbackAdapter": True, "gpu__info": {}}, "webgpu", "unnamed"),
+        ({"wasm__simd": False}, "wasm", "SIMD"),
+        ({"workers": False}, "webgpu", "workers"),
+        ({"wasm__compiles": False}, "wasm", "WebAssembly"),
+    ],
+)
+def test_a_refusal_names_what_is_wrong(changes: dict[str, Any], tier: str, word: str) -> None:
+    assert word in reason(choose(device(**changes), MODEL, wish(), api=False), tier)
+
+
+def test_a_missing_api_is_named() -> None:
+    assert "API base URL" in reason(choose(device(), MODEL, wish(), api=False), "api")
+
+
+def test_strict_names_the_memory_it_wants() -> None:
+    assert "8 GiB" in reason(choose(device(deviceMemory=4), MODEL, wish("strict"), api=True), "webgpu")
+
+
+def test_strict_names_the_software_adapter() -> None:
+    refused = choose(device(gpu__isFallbackAdapter=True), MODEL, wish("strict"), api=True)
+    assert "software" in reason(refused, "wasm")
+
+
+F16 = {"gpu__features": ["shader-f16"]}
+NO_F16 = {"gpu__features": ["timestamp-query"]}
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "changes", "tier", "dtype"),
+    [
+        (["fp32", "fp16", "q8", "q4", "q4f16"], F16, "webgpu", "fp16"),
+        (["fp32", "fp16", "q8", "q4", "q4f16"], NO_F16, "webgpu", "fp32"),
+        (["fp32", "q8", "q4f16"], F16, "webgpu", "q4f16"),
+        (["q8", "q4"], F16, "webgpu", "q4"),
+        (["q8", "fp32"], NO_F16, "webgpu", "fp32"),
+        (["q8"], F16, "webgpu", "q8"),
+        (["fp16"], NO_F16, "webgpu", None),
+        (["fp32", "fp16", "q8", "q4"], {}, "wasm", "q8"),
+        (["fp32", "q4"], {}, "wasm", "q4"),
+        (["fp32", "fp16"], {}, "wasm", "fp32"),
+        (["fp16", "q4f16"], {}, "wasm", None),
+    ],
+)
+def test_each_tier_takes_the_dtype_it_runs_best(
+    dtypes: list[str], changes: dict[str, Any], tier: str, dtype: str | None
+) -> None:
+    choice = choose(device(**changes), model(*dtypes), wish(), api=False)
+    assert {c.tier: c.dtype for c in choice.candidates}.get(tier) == dtype
+
+
+def test_a_dtype_without_its_feature_is_refused_by_the_features_name() -> None:
+    refused = choose(device(**NO_F16), MODEL, wish(dtype="fp16"), api=False)
+    assert "shader-f16" in reason(refused, "webgpu")
+
+
+def test_a_forced_dtype_that_is_missing_is_refused_with_those_the_model_has() -> None:
+    refused = choose(device(), model("fp32", "q8"), wish(dtype="q4"), api=False)
+    assert not refused.candidates
+    assert "fp32, q8" in reason(refused, "webgpu")
+    assert "fp32, q8" in reason(refused, "wasm")
+
+
+def test_a_forced_dtype_is_the_only_one_tried() -> None:
+    choice = choose(device(), MODEL, wish(dtype="fp32"), api=True)
+    assert [(c.tier, c.dtype) for c in choice.candidates] == [("webgpu", "fp32"), ("wasm", "fp32"), ("api", None)]
+
+
+@pytest.mark.parametrize("limit", ["maxBufferSize", "maxStorageBufferBindingSize"])
+def test_a_tensor_larger_than_a_limit_refuses_webgpu_with_both_numbers(limit: str) -> None:
+    large = model(variant("fp32", largest_tensor=300 * 2**20))
+    exact = {f"gpu__limits__{limit}": 300 * 2**20}
+    assert tiers(choose(device(**exact), large, wish(), api=False)) == ["webgpu", "wasm"]
+    choice = choose(device(**{f"gpu__limits__{limit}": 300 * 2**20 - 1}), large, wish(), api=False)
+    assert tiers(choice) == ["wasm"]
+    assert str(300 * 2**20) in reason(choice, "webgpu")
+    assert str(300 * 2**20 - 1) in reason(choice, "webgpu")
+
+
+def test_a_smaller_dtype_is_taken_where_the_best_is_too_large() -> None:
+    mixed = model(variant("fp32", largest_tensor=2**40), variant("q4", largest_tensor=2**20))
+    choice = choose(device(), mixed, wish(), api=False)
+    assert choice.candidates[0].dtype == "q4"
+
+
+def test_no_limits_told_refuse_nothing() -> None:
+    assert "webgpu" in tiers(
+        choose(device(gpu__limits={}), model(variant("fp32", largest_tensor=2**40)), wish(), api=False)
+    )
+
+
+@pytest.mark.parametrize(
+    ("memory", "local"), [(0.25, False), (0.5, False), (1, False), (2, True), (8, True), (None, True)]
+)
+def test_too_little_memory_refuses_local_tiers_and_unknown_memory_does_not(memory: float | None, local: bool) -> None:
+    hundred = model(variant("q8", 100 * 2**20))  # wants about 276 MiB
+    choice = choose(device(deviceMemory=memory), hundred, wish(), api=True)
+    assert tiers(choice) == (["webgpu", "wasm", "api"] if local else ["api"])
+    if not local:
+        assert "276 MiB" in reason(choice, "wasm")
+
+
+@pytest.mark.parametrize("tier", ["webgpu", "wasm"])
+def test_a_forced_tier_lifts_refusals_of_taste(tier: str) -> None:
+    poor = device(gpu__isFallbackAdapter=True, deviceMemory=0.25, network__saveData=True)
+    choice = choose(poor, model(variant("q8", 2**30)), wish("strict", tier=tier), api=True)
+    assert tiers(choice) == [tier]
+
+
+@pytest.mark.parametrize(
+    ("tier", "changes", "word"),
+    [
+        ("webgpu", {"gpu": {"present": False}}, "navigator.gpu"),
+        ("webgpu", {"wasm__compiles": False}, "WebAssembly"),
+        ("wasm", {"wasm__simd": False}, "SIMD"),
+        ("wasm", {"workers": False}, "workers"),
+        ("native", {}, "CPython only"),
+    ],
+)
+def test_a_forced_tier_that_cannot_be_is_refused_all_the_same(tier: str, changes: dict[str, Any], word: str) -> None:
+    choice = choose(device(**changes), MODEL, wish(tier=tier), api=True)
+    assert not choice.candidates
+    assert word in reason(choice, tier)
+
+
+@pytest.mark.parametrize("tier", ["webgpu", "wasm"])
+def test_a_browser_tier_is_refused_on_cpython(tier: str) -> None:
+    choice = choose(Capabilities(host="cpython"), MODEL, wish(tier=tier), api=True)
+    assert not choice.candidates
+    assert "browser" in reason(choice, tier)
+
+
+@pytest.mark.parametrize(("api", "expected"), [(True, ["native", "api"]), (False, ["native"])])
+@pytest.mark.parametrize("preset", ["prefer-local", "fastest", "strict"])
+def test_on_cpython_the_native_tier_comes_first(preset: str, api: bool, expected: list[str]) -> None:
+    assert tiers(choose(Capabilities(host="cpython"), MODEL, wish(preset), api=api)) == expected
+
+
+@pytest.mark.parametrize("narrowed", [{"preset": "best"}, {"tier": "tpu"}, {"dtype": "int3"}])
+def test_an_unknown_name_lists_the_known_ones(narrowed: dict[str, str]) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        Policy.of(**narrowed)  # type: ignore[arg-type]
+    assert len(caught.value.details["known"]) >= 4
+
+
+@pytest.mark.parametrize("case", GATE_CASES, ids=[case["why"] for case in GATE_CASES])
+def test_the_gates_decide_as_the_shared_table_says(case: dict[str, Any]) -> None:
+    policy = Policy.of(case["preset"], tier=case.get("tier"))
+    why = remote_only_reason(
+        policy,
+        api=case["api"],
+        webassembly=case["webassembly"],
+        save_data=case["saveData"],
+        offline=case.get("offline", False),
+    )
+    assert (why is not None) == case["remote"]
+    assert why is None or why.strip()
+
+
+@pytest.mark.parametrize("case", [case for case in GATE_CASES if case["remote"]], ids=lambda case: str(case["why"]))
+def test_where_the_gates_say_remote_the_choice_is_the_api_alone(case: dict[str, Any]) -> None:
+    here = device(
+        wasm__compiles=case["webassembly"],
+        network__saveData=case["saveData"],
+        network__online=not case.get("offline", False),
+    )
+    choice = choose(here, MODEL, Policy.of(case["preset"], tier=case.get("tier")), api=True)
+    assert tiers(choice) == ["api"]
