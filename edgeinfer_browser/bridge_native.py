@@ -17,7 +17,15 @@ from typing import Any, NoReturn
 import httpx
 
 from edgeinfer_browser.bridge import OnProgress, Response, SessionSpec
-from edgeinfer_browser.errors import ContentError, FetchError, IntegrityError, NotFoundError, RemoteError, SessionError
+from edgeinfer_browser.errors import (
+    ContentError,
+    DeadlineError,
+    FetchError,
+    IntegrityError,
+    NotFoundError,
+    RemoteError,
+    SessionError,
+)
 from edgeinfer_browser.tensors import Tensor
 
 
@@ -43,9 +51,8 @@ class NativeBridge:
         return url
 
     async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:  # noqa: D102
-        data = await (self._download(url, timeout) if _is_http(url) else asyncio.to_thread(_read, url))
-        if not data:
-            raise ContentError(f"{url} is empty. Copy or pack the model again.", url=url)
+        data = await (_download(url, timeout) if _is_http(url) else asyncio.to_thread(_read, url))
+        _check_content(url, data)
         actual = hashlib.sha256(data).hexdigest() if sha256 else ""
         if actual != sha256:
             raise IntegrityError(
@@ -84,8 +91,12 @@ class NativeBridge:
         self, method: str, url: str, *, body: bytes, headers: Mapping[str, str], timeout: float
     ) -> Response:
         try:
-            async with httpx.AsyncClient(timeout=timeout) as client:
-                answer = await client.request(method, url, content=body, headers=dict(headers))
+            async with asyncio.timeout(timeout):
+                answer = await _send(method, url, body=body, headers=headers, timeout=timeout)
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise DeadlineError(
+                f"The request to {url} took longer than {timeout:g} s.", step=f"The request to {url}", seconds=timeout
+            ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise RemoteError(
                 f"{url} gave no answer ({type(error).__name__}: {error}). Check that it is up and the URL is right.",
@@ -99,13 +110,40 @@ class NativeBridge:
     async def remember(self, key: str, text: str) -> None:  # noqa: D102
         self._notes[key] = text
 
-    async def _download(self, url: str, timeout: float) -> bytes:
-        answer = await self.request("GET", url, body=b"", headers={}, timeout=timeout)
-        if answer.status in {404, 410}:
-            raise NotFoundError(f"{url} was not found ({answer.status}).", url=url, status=answer.status)
-        if answer.status != 200:
-            raise FetchError(f"{url} answered {answer.status}.", url=url, status=answer.status)
-        return answer.body
+
+async def _send(method: str, url: str, *, body: bytes, headers: Mapping[str, str], timeout: float) -> httpx.Response:
+    """One request, redirects followed as fetch() does; ``timeout`` is for each wait for more bytes."""
+    async with httpx.AsyncClient(timeout=timeout, follow_redirects=True) as client:
+        return await client.request(method, url, content=body, headers=dict(headers))
+
+
+async def _download(url: str, timeout: float) -> bytes:
+    """A file's bytes. A slow download that goes on is left alone; one that stalls is given up."""
+    try:
+        answer = await _send("GET", url, body=b"", headers={}, timeout=timeout)
+    except httpx.TimeoutException as error:
+        step = f"Fetching {url} (waiting for more bytes)"
+        raise DeadlineError(f"{step} took longer than {timeout:g} s.", step=step, seconds=timeout) from error
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        why = f"{url} could not be fetched ({type(error).__name__}: {error}). Check the connection and the URL."
+        raise FetchError(why, url=url) from error
+    status = answer.status_code
+    if status in {404, 410}:
+        raise NotFoundError(f"{url} was not found ({status}). Check the model's URL.", url=url, status=status)
+    if status != 200:
+        raise FetchError(f"{url} answered {status}.", url=url, status=status)
+    return answer.content
+
+
+def _check_content(url: str, data: bytes) -> None:
+    """A page in place of the file, or a Git-LFS checkout without its files, is told from a broken file."""
+    head = data[:64].lstrip().lower()
+    if not data:
+        raise ContentError(f"{url} is empty. Copy or pack the model again.", url=url)
+    if head.startswith((b"<!doctype", b"<html")):
+        raise ContentError(f"{url} is an HTML page instead of the file. Check the path.", url=url)
+    if head.startswith(b"version https://git-lfs"):
+        raise ContentError(f'{url} is a Git-LFS pointer, not the file. Run "git lfs pull".', url=url)
 
 
 def _is_http(url: str) -> bool:

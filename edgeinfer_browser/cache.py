@@ -73,7 +73,7 @@ class ModelFolder:
                 nonlocal last
                 last = loaded
                 if on_download:
-                    on_download(url, before + loaded, variant.bytes or total)
+                    on_download(url, before + loaded, variant.bytes or (total and before + total))
 
             key = await self.bridge.fetch_to_cache(
                 url, sha256=file.sha256, size=file.bytes, timeout=STALL_SECONDS, on_progress=progress

@@ -33,7 +33,7 @@ from typing import Any
 class EdgeInferError(Exception):
     """Base of the tree; ``details`` holds the fields that the message was made of (JSON values)."""
 
-    def __init__(self, message: str, **details: Any) -> None:
+    def __init__(self, message: str, /, **details: Any) -> None:
         super().__init__(message)
         self.details: dict[str, Any] = details
 

@@ -105,19 +105,10 @@ class ModelManifest:
     def from_hugging_face(cls, config: bytes | str, name: str, url: str, task: str) -> ModelManifest:
         """Make do with ``config.json``: labels and position limit; sizes, hashes and dtypes are not known."""
         source = _object(config, url)
-        labels = source.get("id2label") or {}
-        external = (source.get("transformers.js_config") or {}).get("use_external_data_format", False)
-        return cls(
-            name=name,
-            task=task,
-            revision="",
-            labels=tuple(labels[key] for key in sorted(labels, key=int)),
-            problem_type=source.get("problem_type") or "single_label_classification",
-            max_length=source.get("max_position_embeddings") or DEFAULT_MAX_LENGTH,
-            inputs=(),
-            variants={dtype: _conventional_variant(dtype, external) for dtype in SUFFIXES},
-            packed=False,
-        )
+        try:
+            return _plain(source, name, task)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ManifestError(f"{url} is not a model's configuration: {error!r}.", url=url) from error
 
 
 def revision_of(manifest: Mapping[str, Any]) -> str:
@@ -146,24 +137,57 @@ def _conventional_variant(dtype: str, external: object) -> Variant:
 def _object(text: bytes | str, url: str) -> dict[str, Any]:
     try:
         source = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ManifestError(f"{url} is not JSON: {error}.", url=url) from error
     if not isinstance(source, dict):
         raise ManifestError(f"{url} is a JSON {type(source).__name__}, not an object.", url=url)
     return source
 
 
+def _is(value: Any, kind: type, what: str) -> Any:
+    """The value, if it is of a JSON type exactly (true is no number)."""
+    if type(value) is not kind:
+        raise TypeError(f"{what} is {value!r}, not {kind.__name__}")
+    return value
+
+
+def _texts(values: Any, what: str) -> tuple[str, ...]:
+    return tuple(_is(value, str, what) for value in _is(values, list, what))
+
+
+def _file(path: str, entry: Mapping[str, Any]) -> ModelFile:
+    return ModelFile(
+        _is(path, str, "path"), _is(entry["bytes"], int, f"bytes of {path}"), _is(entry["sha256"], str, "sha256")
+    )
+
+
+def _plain(source: Mapping[str, Any], name: str, task: str) -> ModelManifest:
+    labels = source.get("id2label") or {}
+    external = (source.get("transformers.js_config") or {}).get("use_external_data_format", False)
+    return ModelManifest(
+        name=name,
+        task=task,
+        revision="",
+        labels=tuple(_is(labels[key], str, "a label") for key in sorted(labels, key=int)),
+        problem_type=_is(source.get("problem_type") or "single_label_classification", str, "problem_type"),
+        max_length=_is(source.get("max_position_embeddings") or DEFAULT_MAX_LENGTH, int, "max_position_embeddings"),
+        inputs=(),
+        variants={dtype: _conventional_variant(dtype, external) for dtype in SUFFIXES},
+        packed=False,
+    )
+
+
 def _packed(source: Mapping[str, Any]) -> ModelManifest:
     return ModelManifest(
-        name=source["name"],
-        task=source["task"],
-        revision=source["revision"],
-        labels=tuple(source["labels"]),
-        problem_type=source["problem_type"],
-        max_length=int(source["max_length"]),
-        inputs=tuple(entry["name"] for entry in source["inputs"]),
+        name=_is(source["name"], str, "name"),
+        task=_is(source["task"], str, "task"),
+        revision=_is(source["revision"], str, "revision"),
+        labels=_texts(source["labels"], "labels"),
+        problem_type=_is(source["problem_type"], str, "problem_type"),
+        max_length=_is(source["max_length"], int, "max_length"),
+        inputs=_texts([entry["name"] for entry in source["inputs"]], "an input's name"),
         variants={dtype: _variant(dtype, entry) for dtype, entry in source["variants"].items()},
-        files={path: ModelFile(path, f["bytes"], f["sha256"]) for path, f in source["files"].items()},
+        files={path: _file(path, entry) for path, entry in source["files"].items()},
         golden_inputs=tuple(_tensors(sample["inputs"]) for sample in source["golden"]),
     )
 
@@ -171,11 +195,13 @@ def _packed(source: Mapping[str, Any]) -> ModelManifest:
 def _variant(dtype: str, entry: Mapping[str, Any]) -> Variant:
     if dtype not in SUFFIXES:
         raise UnknownNameError.of("dtype", dtype, SUFFIXES)
+    if not entry["files"]:
+        raise ValueError(f"{dtype} has no files")
     return Variant(
         dtype=dtype,
-        files=tuple(ModelFile(f["path"], f["bytes"], f["sha256"]) for f in entry["files"]),
-        largest_tensor=entry["largest_tensor"],
-        features=tuple(entry["features"]),
+        files=tuple(_file(f["path"], f) for f in entry["files"]),
+        largest_tensor=_is(entry["largest_tensor"], int, "largest_tensor"),
+        features=_texts(entry["features"], "features"),
         tolerance=float(entry["tolerance"]),
         golden_outputs=tuple(_tensors(outputs) for outputs in entry["golden"]),
     )

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from edgeinfer_browser.errors import EdgeInferError, InputError, UnknownNameError, to_fields
+from edgeinfer_browser.errors import InputError, UnknownNameError, to_fields
 from edgeinfer_browser.pipelines import TextClassificationPipeline, pipeline
 
 _OPTIONS = {
@@ -38,7 +38,7 @@ async def handle(method: str, params: str, emit: Callable[[str], None]) -> str:
         if method not in _METHODS:
             raise UnknownNameError.of("method", method, _METHODS)
         return json.dumps({"result": await _METHODS[method](json.loads(params), emit)})
-    except EdgeInferError as error:
+    except Exception as error:  # noqa: BLE001 - a defect of ours must not leave the page without an answer
         return json.dumps({"error": to_fields(error)})
 
 

@@ -50,6 +50,8 @@ class Tensor:
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
             raise UnknownNameError.of("tensor dtype", self.dtype, DTYPES)
+        if not all(type(dim) is int and dim >= 0 for dim in self.dims):
+            raise InputError(f"dims must be integers of 0 or more, not {list(self.dims)}.", dims=list(self.dims))
         wanted = math.prod(self.dims) * DTYPES[self.dtype][0]
         if self.data.nbytes != wanted:
             raise InputError(
@@ -92,7 +94,9 @@ class Tensor:
         """A tensor over a numpy array's own memory (copied only when it is not contiguous)."""
         import numpy as np
 
-        return cls.of(values.dtype.name, values.shape, np.ascontiguousarray(values))
+        # A big-endian array has the same dtype name; its bytes are turned round.
+        little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+        return cls.of(values.dtype.name, values.shape, little)
 
     def numpy(self) -> numpy.ndarray[Any, Any]:
         """A numpy view of the same memory. Needs numpy, which a page may or may not have loaded."""

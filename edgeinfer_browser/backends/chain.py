@@ -14,15 +14,12 @@ from typing import TypeVar
 
 from edgeinfer_browser.backends.base import Attempt, Backend, Feeds
 from edgeinfer_browser.backends.golden import prove
-from edgeinfer_browser.errors import BackendError, DeadlineError, EdgeInferError, FetchError, ModelError, NoBackendError
+from edgeinfer_browser.errors import EdgeInferError, InputError, NoBackendError
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.policy import Choice
 from edgeinfer_browser.tensors import Tensor
 
 T = TypeVar("T")
-
-#: What makes a tier give way to the next. Bad input (InputError) is not among them: it would fail everywhere.
-GIVES_WAY = (BackendError, FetchError, DeadlineError, ModelError)
 
 #: Attempts that are kept; a server that is down for days must not fill the memory.
 _KEPT = 50
@@ -42,7 +39,9 @@ class Chain:
     ) -> None:
         self.attempts = [Attempt(refusal.tier, None, False, refusal.reason) for refusal in choice.refusals]
         self.current: Backend | None = None
-        self._refused = tuple(self.attempts)
+        #: What every error lists first: the refusals, and the tiers that were given up for good.
+        self._given_up = list(self.attempts)
+        self._closed = False
         self._waiting = list(backends)
         self._manifest = manifest
         self._on_attempt = on_attempt
@@ -54,7 +53,7 @@ class Chain:
         Raises:
             NoBackendError: when none does; its message lists every attempt.
         """
-        return await self._load(list(self._refused))
+        return await self._load(list(self._given_up))
 
     async def run(self, feeds: Feeds) -> dict[str, Tensor]:
         """One run on the current backend, and on the next ones when it fails."""
@@ -67,26 +66,29 @@ class Chain:
     async def close(self) -> None:
         """Close the current backend; the chain has none after that."""
         backend, self.current = self.current, None
-        self._waiting = []
+        self._closed = True
         if backend:
             await backend.close()
 
     async def _ask(self, question: Callable[[Backend], Awaitable[T]]) -> T:
-        failed = list(self._refused)
+        failed = list(self._given_up)
         while True:
             backend = await self._load(failed)
             started = time.monotonic()
             try:
                 return await question(backend)
-            except GIVES_WAY as error:
-                failed.append(self._record(backend, started, error))
-                if await self._demote(backend):
+            except InputError:
+                raise  # it would fail everywhere
+            except EdgeInferError as error:
+                attempt = self._record(backend, started, error)
+                failed.append(attempt)
+                if await self._demote(backend, attempt):
                     raise _no_backend(failed) from error
 
     async def _load(self, failed: list[Attempt]) -> Backend:
         async with self._loading:
             for left in range(len(self._waiting), 0, -1):
-                if self.current:
+                if self.current or self._closed:
                     break
                 await self._try(self._waiting.pop(0), failed, is_last=left == 1)
         if self.current is None:
@@ -98,22 +100,34 @@ class Chain:
         try:
             await backend.load()
             await prove(backend, self._manifest)
-        except GIVES_WAY as error:
-            failed.append(self._record(backend, started, error))
+        except EdgeInferError as error:
+            attempt = self._record(backend, started, error)
+            failed.append(attempt)
             await backend.close()
-            if is_last:
-                self._waiting.append(backend)
+            self._put_back(backend, attempt, is_last=is_last)
             return
-        self.current = backend
+        except BaseException:  # cancelled: what it holds already goes back, and it may be tried again
+            self._waiting.insert(0, backend)
+            await backend.close()
+            raise
         self._record(backend, started, None)
+        if self._closed:  # while it was loading
+            await backend.close()
+        else:
+            self.current = backend
 
-    async def _demote(self, backend: Backend) -> bool:
+    def _put_back(self, backend: Backend, attempt: Attempt, *, is_last: bool) -> None:
+        if is_last:
+            self._waiting.append(backend)
+        else:
+            self._given_up.append(attempt)
+
+    async def _demote(self, backend: Backend, attempt: Attempt) -> bool:
         """Close a backend whose run failed; True when it was the last one, which goes back in line."""
         is_last = not self._waiting
         if self.current is backend:  # else another request has seen to it already
             self.current = None
-            if is_last:
-                self._waiting.append(backend)
+            self._put_back(backend, attempt, is_last=is_last)
             await backend.close()
             return is_last
         return False

@@ -38,14 +38,19 @@ class Fastest:
         local = [c for c in choice.candidates if c.tier in LOCAL_TIERS]
         if len(local) < 2 or not self._manifest.golden_inputs:
             return choice
-        seconds = await self._recall() or await self._measure(local, make)
-        ranked = sorted(local, key=lambda c: seconds.get(_name(c), float("inf")))
+        seconds = await self._recall()
+        if not seconds.keys() >= {_name(c) for c in local}:
+            seconds = await self._measure(local, make)
+        ranked = sorted(local, key=lambda c: seconds[_name(c)])
         others = [c for c in choice.candidates if c.tier not in LOCAL_TIERS]
         return Choice((*ranked, *others), choice.refusals)
 
     async def _recall(self) -> dict[str, float]:
         note = await self._bridge.recall(self._key)
-        seconds: dict[str, float] = json.loads(note) if note else {}
+        try:
+            seconds: dict[str, float] = {name: float(value) for name, value in json.loads(note or "{}").items()}
+        except (ValueError, TypeError, AttributeError):
+            return {}  # not a note of ours: measure again
         return seconds
 
     async def _measure(self, local: list[Candidate], make: Callable[[Candidate], Backend]) -> dict[str, float]:
@@ -55,7 +60,8 @@ class Fastest:
             try:
                 seconds[_name(candidate)] = await self._median(backend)
             except EdgeInferError:
-                continue  # it ranks last; the chain, which tries it again, records the reason
+                # It ranks last; the chain, which tries it again, records the reason.
+                seconds[_name(candidate)] = float("inf")
             finally:
                 await backend.close()
         await self._bridge.remember(self._key, json.dumps(seconds))

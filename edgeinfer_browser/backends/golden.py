@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from edgeinfer_browser.backends.base import Backend
+from edgeinfer_browser.backends.base import Backend, require_finite
 from edgeinfer_browser.errors import GoldenSampleError
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.tensors import Tensor
@@ -19,12 +19,13 @@ async def prove(backend: Backend, manifest: ModelManifest) -> None:
 
     Raises:
         GoldenSampleError: when an output differs by more than the variant's tolerance.
-        BackendError: when the run itself fails.
+        RunError: when the run fails, or gives values that are not finite.
     """
     variant = manifest.variants.get(backend.dtype or "")
     if variant is None or not manifest.golden_inputs or not variant.golden_outputs:
         return
     outputs = await backend.run(manifest.golden_inputs[0])
+    require_finite(outputs, backend.tier)
     for name, expected in variant.golden_outputs[0].items():
         difference = _largest_difference(outputs, name, expected)
         if difference is None or difference > variant.tolerance:

@@ -66,8 +66,10 @@ class OnnxRuntimeNative:
 
     def _run(self, feeds: Feeds) -> dict[str, Tensor]:
         names = [output.name for output in self.session.get_outputs()]
+        # A plain folder does not say that its graph wants no token_type_ids.
+        inputs = [each.name for each in self.session.get_inputs()]
         try:
-            values = self.session.run(names, {name: tensor.numpy() for name, tensor in feeds.items()})
+            values = self.session.run(names, {name: feeds[name].numpy() for name in inputs if name in feeds})
         except Exception as error:  # its classes share no base of their own
             raise RunError(f"Native ONNX Runtime rejected the run: {error}", tier=self.tier) from error
         return {name: Tensor.from_numpy(value) for name, value in zip(names, values, strict=True)}

@@ -55,6 +55,7 @@ class OnnxRuntimeWeb:
         self._on_download = on_download
         self._sessions: list[int] = []
         self._spec: SessionSpec | None = None
+        self._input_names: frozenset[str] = frozenset()
 
     async def load(self) -> None:
         """Fetch and verify the model's files, then create the first session."""
@@ -78,7 +79,7 @@ class OnnxRuntimeWeb:
 
     async def time_session(self, feeds: Feeds, runs: int) -> list[float]:
         """Milliseconds of each of ``runs`` runs, as JavaScript in the session's worker sees them; for benchmarks."""
-        return await self._bridge.time_session(self._sessions[0], feeds, runs=runs, timeout=RUN_SECONDS)
+        return await self._bridge.time_session(self._sessions[0], self._wanted(feeds), runs=runs, timeout=RUN_SECONDS)
 
     async def run_many(self, batches: Sequence[Feeds]) -> list[dict[str, Tensor]]:
         """Each text alone over a few sessions on WASM; batches of like length on WebGPU."""
@@ -110,14 +111,19 @@ class OnnxRuntimeWeb:
             await self._bridge.release(session)
 
     async def _run_on(self, session: int, feeds: Feeds) -> dict[str, Tensor]:
-        outputs = await self._bridge.run(session, feeds, timeout=RUN_SECONDS)
+        outputs = await self._bridge.run(session, self._wanted(feeds), timeout=RUN_SECONDS)
         require_finite(outputs, self.tier)
         return outputs
+
+    def _wanted(self, feeds: Feeds) -> Feeds:
+        """The feeds that the graph has an input for: a plain folder does not say that it wants no token_type_ids."""
+        return {name: tensor for name, tensor in feeds.items() if name in self._input_names}
 
     async def _add_session(self) -> None:
         if self._spec is None:
             raise SessionError(f"The {self.tier} tier is not loaded.", tier=self.tier)
-        session, _ = await self._bridge.create_session(self._spec)
+        session, made = await self._bridge.create_session(self._spec)
+        self._input_names = frozenset(made["inputNames"])
         self._sessions.append(session)
 
     async def _grow(self, runs: int) -> None:

@@ -97,7 +97,7 @@ class Remote:
             try:
                 answer = await self._bridge.request("POST", self._url, body=body, headers=headers, timeout=left)
             except RemoteError:
-                if pause is None:
+                if pause is None or time.monotonic() + pause > end:
                     raise
                 await asyncio.sleep(pause)
                 continue

@@ -97,7 +97,8 @@ async def _start(resolution: Resolution, wish: Policy, while_loading: str, tell:
     async def load() -> Chain:
         return await resolve(resolution, wish, on_attempt)
 
-    if while_loading == "wait" or resolution.api is None or wish.tiers[0] == "api":
+    # A policy or a forced tier without the API keeps the text here while loading, too.
+    if while_loading == "wait" or resolution.api is None or "api" not in wish.tiers[1:]:
         return Runner(await load())
     runner = Runner(await resolve(resolution, replace(wish, tiers=("api",)), on_attempt))
     runner.replace_when_ready(load)

@@ -10,7 +10,7 @@ from typing import Any
 
 from edgeinfer_browser.backends import Attempt, Backend, Chain, Feeds
 from edgeinfer_browser.capabilities import Capabilities
-from edgeinfer_browser.errors import InputError
+from edgeinfer_browser.errors import EdgeInferError, InputError
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.tensors import Tensor
 
@@ -64,11 +64,19 @@ class Runner:
         self._loading: asyncio.Task[None] | None = None
 
     def replace_when_ready(self, load: Callable[[], Any]) -> None:
-        """Load another chain in the background and run on it from then on; a failure leaves things as they are."""
+        """Load another chain in the background and run on it from then on; a failure leaves things as they are.
+
+        Its reasons are added to the chain's attempts.
+        """
         self._loading = asyncio.ensure_future(self._replace(load))
 
     async def _replace(self, load: Callable[[], Any]) -> None:
-        before, self.chain = self.chain, await load()
+        try:
+            chain = await load()
+        except EdgeInferError as error:
+            self.chain.attempts = [*self.chain.attempts, *_attempts_of(error)]
+            return
+        before, self.chain = self.chain, chain
         await before.close()
 
     async def settled(self) -> None:
@@ -133,6 +141,12 @@ class Pipeline:
             milliseconds = (time.perf_counter() - started) * 1000
             self._last = LastCall(backend.tier, backend.dtype, milliseconds, len(feeds))
         return outputs
+
+
+def _attempts_of(error: EdgeInferError) -> list[Attempt]:
+    """What an error that ended a load says of each tier."""
+    told = [Attempt(**fields) for fields in error.details.get("attempts", ())]
+    return told or [Attempt("local", None, False, f"{type(error).__name__}: {error}")]
 
 
 def read_texts(inputs: object) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from edgeinfer_browser.backends import Feeds
 from edgeinfer_browser.capabilities import Capabilities
-from edgeinfer_browser.errors import InputError, ManifestError
+from edgeinfer_browser.errors import InputError, ManifestError, ModelError
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.pipelines.base import Pipeline, Runner, read_texts
 from edgeinfer_browser.tensors import Tensor
@@ -72,10 +72,26 @@ class TextClassificationPipeline(Pipeline):
             "token_type_ids": encoding.type_ids,
         }
         names = self._manifest.inputs or tuple(given)
+        unknown = sorted(set(names) - set(given))
+        if unknown:
+            raise ManifestError(
+                f"Model {self._manifest.name!r} wants the inputs {', '.join(unknown)}; a text gives {', '.join(given)}."
+            )
         return {name: Tensor.from_values("int64", dims, given[name]) for name in names}
 
+    def _logits(self, outputs: dict[str, Tensor]) -> list[float]:
+        rows = outputs["logits"].rows() if "logits" in outputs else []
+        labels = len(self._manifest.labels)
+        if len(rows) != 1 or (labels and len(rows[0]) != labels):
+            shapes = ", ".join(f"{name} {list(tensor.dims)}" for name, tensor in outputs.items())
+            raise ModelError(
+                f"Model {self._manifest.name!r} is no classifier of {labels or 'some'} labels: one text should give "
+                f"logits [1, {labels or 'n'}], it gave {shapes or 'nothing'}. Check that it is the model of the task."
+            )
+        return rows[0]
+
     def _labels(self, outputs: dict[str, Tensor]) -> list[Label]:
-        logits = outputs["logits"].rows()[0]
+        logits = self._logits(outputs)
         scores = softmax(logits) if self._manifest.problem_type == SINGLE_LABEL else [sigmoid(x) for x in logits]
         names = self._manifest.labels or tuple(f"LABEL_{index}" for index in range(len(scores)))
         # A stable sort: labels of equal score keep the model's own order.

@@ -1,0 +1,126 @@
+"""ModelFolder: which files are asked for, in which order, and what a missing one means."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from edgeinfer_browser.cache import ModelFolder
+from edgeinfer_browser.errors import ContentError, FetchError, IntegrityError, ManifestError, NotFoundError
+from edgeinfer_browser.manifest import ModelFile, Variant
+from tests.unit.fakes import BASE, TOKENIZER, FakeBridge, packed_folder
+
+TASK = "text-classification"
+CONFIG = json.dumps({"id2label": {"0": "no", "1": "yes"}}).encode()
+TWO_FILES = Variant("fp32", (ModelFile("onnx/model.onnx", 10), ModelFile("onnx/model.onnx_data", 90)))
+
+
+async def folder(bridge: FakeBridge, url: str = BASE) -> ModelFolder:
+    return await ModelFolder.at(url, bridge)
+
+
+@pytest.mark.parametrize("url", [BASE, BASE.rstrip("/"), "/models/tiny/", "/models/tiny"])
+async def test_a_folder_is_absolute_and_ends_in_a_slash_however_it_was_given(url: str) -> None:
+    found = await folder(FakeBridge(), url)
+    assert (found.base, found.name) == (BASE, "tiny")
+
+
+async def test_a_packed_folder_is_read_from_its_own_manifest_alone() -> None:
+    bridge = FakeBridge()
+    manifest = await (await folder(bridge)).manifest(TASK)
+    assert manifest.packed
+    assert bridge.fetched == [f"{BASE}edgeinfer.json"]
+
+
+async def test_a_folder_without_a_manifest_is_read_as_hugging_faces() -> None:
+    manifest = await (await folder(FakeBridge({f"{BASE}config.json": CONFIG}))).manifest(TASK)
+    assert (manifest.packed, manifest.name, manifest.task) == (False, "tiny", TASK)
+    assert manifest.labels == ("no", "yes")
+
+
+async def test_when_neither_file_is_there_the_first_message_is_kept() -> None:
+    with pytest.raises(NotFoundError, match="edgeinfer.json"):
+        await (await folder(FakeBridge({}))).manifest(TASK)
+
+
+class Host(FakeBridge):
+    """A host that has an answer of its own for edgeinfer.json."""
+
+    failure: FetchError
+
+    async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:
+        if url.endswith("edgeinfer.json"):
+            raise self.failure
+        return await super().fetch_file(url, sha256=sha256, size=size, timeout=timeout)
+
+
+async def test_a_page_in_place_of_the_manifest_counts_as_none() -> None:
+    bridge = Host({f"{BASE}config.json": CONFIG})
+    bridge.failure = ContentError("an HTML page")
+    assert not (await (await folder(bridge)).manifest(TASK)).packed
+
+
+async def test_a_server_error_does_not_count_as_no_manifest() -> None:
+    bridge = Host({f"{BASE}config.json": CONFIG})
+    bridge.failure = FetchError("edgeinfer.json answered 503", status=503)
+    with pytest.raises(FetchError, match="503"):
+        await (await folder(bridge)).manifest(TASK)
+
+
+async def test_a_broken_manifest_does_not_count_as_none() -> None:
+    bridge = FakeBridge({f"{BASE}edgeinfer.json": b"{", f"{BASE}config.json": CONFIG})
+    with pytest.raises(ManifestError, match=f"{BASE}edgeinfer.json"):
+        await (await folder(bridge)).manifest(TASK)
+
+
+async def test_a_small_file_is_verified_against_the_manifest_that_lists_it() -> None:
+    bridge = FakeBridge()
+    found = await folder(bridge)
+    manifest = await found.manifest(TASK)
+    assert await found.read("tokenizer.json", manifest) == TOKENIZER
+    bridge.files[f"{BASE}tokenizer.json"] = b"{}"
+    with pytest.raises(IntegrityError):
+        await found.read("tokenizer.json", manifest)
+
+
+async def test_a_file_that_the_manifest_does_not_list_is_read_as_it_is() -> None:
+    bridge = FakeBridge({**packed_folder(), f"{BASE}vocab.txt": b"words"})
+    found = await folder(bridge)
+    assert await found.read("vocab.txt", await found.manifest(TASK)) == b"words"
+
+
+async def test_all_files_of_a_variant_are_had_in_order() -> None:
+    files = {f"{BASE}onnx/model.onnx": b"m" * 10, f"{BASE}onnx/model.onnx_data": b"d" * 90}
+    found = await folder(FakeBridge(files))
+    assert await found.fetch(TWO_FILES) == (
+        ("onnx/model.onnx", f"key:{BASE}onnx/model.onnx"),
+        ("onnx/model.onnx_data", f"key:{BASE}onnx/model.onnx_data"),
+    )
+
+
+async def test_progress_sums_over_files_up_to_the_total() -> None:
+    files = {f"{BASE}onnx/model.onnx": b"m" * 10, f"{BASE}onnx/model.onnx_data": b"d" * 90}
+    told: list[tuple[str, int, int]] = []
+    await (await folder(FakeBridge(files))).fetch(TWO_FILES, lambda *each: told.append(each))
+    assert [(url.rpartition("/")[2], loaded, total) for url, loaded, total in told] == [
+        ("model.onnx", 5, 100),
+        ("model.onnx", 10, 100),
+        ("model.onnx_data", 55, 100),
+        ("model.onnx_data", 100, 100),
+    ]
+
+
+async def test_progress_never_exceeds_its_total_where_sizes_are_not_known() -> None:
+    files = {f"{BASE}onnx/model.onnx": b"m" * 10, f"{BASE}onnx/model.onnx_data": b"d" * 90}
+    unknown = Variant("fp32", (ModelFile("onnx/model.onnx"), ModelFile("onnx/model.onnx_data")))
+    told: list[tuple[int, int]] = []
+    await (await folder(FakeBridge(files))).fetch(unknown, lambda _, loaded, total: told.append((loaded, total)))
+    assert told[-1] == (100, 100)
+    assert all(loaded <= total for loaded, total in told)
+    assert told == sorted(told)
+
+
+async def test_a_missing_model_file_is_not_found_by_its_url() -> None:
+    with pytest.raises(NotFoundError, match="onnx/model.onnx"):
+        await (await folder(FakeBridge({}))).fetch(TWO_FILES)
