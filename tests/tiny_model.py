@@ -6,14 +6,14 @@ Each word has a number; the logits are ``(-sum, +sum)`` of a text's numbers, so 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-
-from edgeinfer_browser.cli.pack import pack
 
 #: word -> its number.
 WORDS = {"good": 1.0, "great": 2.0, "bad": -1.0, "awful": -2.0, "film": 0.0, "the": 0.0}
@@ -29,7 +29,9 @@ def make(out: Path, source: Path) -> Path:
     config = {"id2label": {"0": "negative", "1": "positive"}, "max_position_embeddings": MAX_LENGTH}
     (source / "config.json").write_text(json.dumps(config))
     (source / "tokenizer.json").write_text(json.dumps(tokenizer()))
-    pack(source, out, "text-classification", licence="Apache-2.0")
+    # In a process of its own: Playwright's sync API has an event loop running in this one.
+    words = ["pack", str(source), str(out), "--task", "text-classification", "--license", "Apache-2.0"]
+    subprocess.run([sys.executable, "-m", "edgeinfer_browser.cli", *words], check=True, stdout=subprocess.DEVNULL)
     return out
 
 

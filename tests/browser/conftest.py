@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -39,6 +40,29 @@ def site(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "models").symlink_to(models, target_is_directory=True)
     (folder / "blank.html").write_text("<!doctype html><title>blank</title>")
     return folder
+
+
+@pytest.fixture
+def instrument(site: Path) -> Callable[[str, str], str]:
+    """instrument(script, code) -> a runtime folder whose script has ``code`` put before it.
+
+    Playwright does not intercept the script of a worker's worker, so the file itself is another one.
+    """
+
+    def make(script: str, code: str) -> str:
+        name = f"edgeinfer-{hashlib.sha256(f'{script}{code}'.encode()).hexdigest()[:12]}"
+        folder = site / name
+        folder.mkdir(exist_ok=True)
+        for path in (site / "edgeinfer").iterdir():
+            link = folder / path.name
+            link.unlink(missing_ok=True)
+            link.symlink_to(path.resolve(), target_is_directory=path.is_dir())
+        source = (folder / script).read_text("utf-8")
+        (folder / script).unlink()
+        (folder / script).write_text(code + source, "utf-8")
+        return f"{name}/"
+
+    return make
 
 
 @pytest.fixture(scope="session")

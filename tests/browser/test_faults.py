@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route
@@ -175,24 +176,20 @@ def test_only_local_on_a_device_without_simd_lists_the_reasons(
 
 
 @pytest.mark.parametrize("script", ["python_worker.js", "session_worker.js"])
-def test_a_worker_that_dies_is_replaced(client: Client, context: BrowserContext, script: str) -> None:
+def test_a_worker_that_dies_is_replaced(
+    client: Client, instrument: Callable[[str, str], str], site: Path, script: str
+) -> None:
     # The worker asks at each message whether to die: an uncaught error, which ends it for its owner.
     mortal = """addEventListener("message", async () => {
-      if ((await (await fetch("/doom")).text()) === "yes") setTimeout(() => { throw new Error("doomed"); });
+      if ((await (await fetch("/doom.txt")).text()) === "yes") setTimeout(() => { throw new Error("doomed"); });
     });"""
-    doom = ["no"]
-    context.route("**/doom", lambda route: route.fulfill(body=doom[0]))
-
-    def instrumented(route: Route) -> None:
-        answer = route.fetch()
-        route.fulfill(response=answer, body=mortal + answer.text())
-
-    context.route(f"**/{script}", instrumented)
-    assert client.load("tiny", api=None)["tier"] == "wasm"
-    doom[0] = "yes"
+    doom = site / "doom.txt"
+    doom.write_text("no")
+    assert client.load("tiny", api=None, runtime=instrument(script, mortal))["tier"] == "wasm"
+    doom.write_text("yes")
     deaths = [_death(client) for _ in range(4)]
     assert any("died" in death for death in deaths)
-    doom[0] = "no"
+    doom.write_text("no")
     _death(client)
     labels, info = client.call("good film")
     assert info["last"]["tier"] == "wasm"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.client import Client, tried
 
@@ -37,13 +37,8 @@ def test_wasm_answers_and_fetches_only_its_own_runtime(client: Client) -> None:
     assert not client.fetched("model.onnx")
 
 
-def test_webgpu_answers_by_dispatching_compute_work(client: Client, context: BrowserContext) -> None:
-    def instrumented(route: Route) -> None:
-        answer = route.fetch()
-        route.fulfill(response=answer, body=COUNT_DISPATCHES + answer.text())
-
-    context.route("**/session_worker.js", instrumented)
-    client.load(tier="webgpu")
+def test_webgpu_answers_by_dispatching_compute_work(client: Client, instrument: Callable[[str, str], str]) -> None:
+    client.load(tier="webgpu", runtime=instrument("session_worker.js", COUNT_DISPATCHES))
     labels, info = client.call(TEXT)
     assert (info["last"]["tier"], info["last"]["dtype"]) == ("webgpu", "fp32")
     assert labels[0]["label"] == "positive"
