@@ -10,7 +10,7 @@ import { byId, say } from "./dom.js";
 import { hideError, showError } from "./error_view.js";
 import { showExamples } from "./examples.js";
 import { hideProgress, showProgress } from "./progress_view.js";
-import { hideResult, showResult } from "./result_view.js";
+import { hideResult, markStale, showResult } from "./result_view.js";
 import { showRoute } from "./route_view.js";
 import { readSettings, watchSettings } from "./settings.js";
 import { tierName } from "./words.js";
@@ -24,7 +24,8 @@ const text = byId("text", "textarea");
 const hint = byId("hint", "p");
 const empty = byId("empty", "p");
 const isMac = /mac|iphone|ipad/i.test(navigator.platform);
-const KEYS = `${isMac ? "⌘" : "Ctrl"} + Enter works too`;
+const hasKeyboard = matchMedia("(hover: hover)").matches;
+const KEYS = hasKeyboard ? `${isMac ? "⌘" : "Ctrl"} + Enter works too` : "";
 
 const demo = {
   /** @type {LoadedPipeline | null} */
@@ -129,11 +130,14 @@ async function classify(input) {
     return;
   }
   const own = ++generation;
+  demo.lastResult = null;
   say(hint, "Reading…");
   hideError();
+  markStale();
+  const asked = pipeline.info.tier;
   try {
     const labels = await pipeline(input, { topK: null });
-    if (own === generation) answer(pipeline, input, labels);
+    if (own === generation) answer(pipeline, input, labels, asked);
   } catch (error) {
     if (own === generation) fail(error, () => classify(input));
   }
@@ -143,13 +147,14 @@ async function classify(input) {
  * @param {LoadedPipeline} pipeline
  * @param {string} input
  * @param {import("../js_shim/protocol").Label[]} labels
+ * @param {string | null} asked the tier that was asked first; when it fails, another one answers
  */
-function answer({ info }, input, labels) {
+function answer({ info }, input, labels, asked) {
   const { tier = info.tier, dtype = info.dtype, latency_ms: milliseconds = 0 } = info.last ?? {};
-  demo.lastResult = { text: input, labels, tier, dtype, milliseconds };
+  demo.lastResult = { text: input, labels, asked, tier, dtype, milliseconds };
   empty.hidden = true;
   setState("ready", `Ready: ${tierName(tier)}`);
-  setPlace(tier);
+  setPlace(asked === "api" ? asked : tier);
   showResult(demo.lastResult);
   showRoute(info.attempts, tier, { forced: readSettings().tier, answered: true });
   say(hint, KEYS);
@@ -167,13 +172,11 @@ function fail(error, retry) {
   say(hint, KEYS);
 }
 
-/** An error that lists no attempts is the failure of the tier in use. @param {any} error */
+/** What loading met, then the call; an error that lists no attempts is the failure of the tier in use. @param {any} error */
 function failedAttempts(error) {
-  if (error?.details?.attempts) return error.details.attempts;
-  const { info } = demo.pipeline ?? {};
-  if (!info?.tier) return [];
-  const failed = { tier: info.tier, dtype: info.dtype, ok: false, reason: "It gave no answer.", seconds: 1 };
-  return [...info.attempts, failed];
+  const { attempts = [], tier = null, dtype = null } = demo.pipeline?.info ?? {};
+  const failed = { tier, dtype, ok: false, reason: "It gave no answer.", seconds: 1 };
+  return [...attempts, ...(error?.details?.attempts ?? [failed])];
 }
 
 form.addEventListener("submit", (event) => {

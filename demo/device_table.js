@@ -20,10 +20,10 @@ const maybe = (value) => (typeof value === "boolean" ? yesNo(value, {}) : "Not t
 /** @type {Format} */
 const software = (value, { webgpu }) => {
   if (!webgpu) return "No adapter";
-  return value ? "No: emulated in software, slower than WASM" : "Yes";
+  return value ? "No, it is emulated in software, which is slower than WASM" : "Yes";
 };
 /** @type {Format} */
-const memory = (value) => (value ? `${value} GiB or more, as the browser tells it` : "Not told");
+const memory = (value) => (value ? `About ${value} GiB, as the browser rounds it` : "Not told");
 /** @type {Format} */
 const half = (value) => yesNo(value.includes("shader-f16"), {});
 /** @type {Format} */
@@ -110,11 +110,25 @@ function group(title, rows, capabilities) {
  * @param {Capabilities} capabilities
  */
 function row(field, meaning, format, capabilities) {
-  const head = make("th", "", meaning, " ", make("code", "", field));
+  const head = make("th", "", meaning, " ", make("code", "", ...breakable(field)));
   head.scope = "row";
   const value = format(capabilities[field], capabilities);
-  const cell = make("td", "", make("span", value.startsWith("No") ? "value no" : "value", value));
+  const cell = make("td", "", make("span", `value ${valueKind(value)}`, value));
   const reason = capabilities.reasons?.[field];
   if (reason) cell.append(make("span", "because", reason));
   return make("tr", "", head, cell);
+}
+
+/** @param {string} value */
+function valueKind(value) {
+  if (value.length > 60) return "long";
+  return /^No(t|ne|,)?\b/.test(value) ? "no" : "";
+}
+
+/**
+ * A field's name may break after each underscore, and nowhere else.
+ * @param {string} field
+ */
+function breakable(field) {
+  return field.split(/(?<=_)/).flatMap((part) => [part, document.createElement("wbr")]);
 }

@@ -11,7 +11,7 @@ const OTHER_TIER = "Try again, or choose another tier below.";
 
 /** By the error's name: what happened, what to do. @type {Record<string, [string, string]>} */
 const ADVICE = {
-  NoBackendError: ["No tier could answer", "Choose Automatic or another tier below, then try again."],
+  NoBackendError: ["No tier could answer", OTHER_TIER],
   RemoteError: [
     "The API gave no answer",
     "Try again, or let this device answer: choose Automatic or WASM below.",
@@ -44,7 +44,11 @@ export function showError(thrown, retry) {
   ];
   const button = make("button", "secondary", "Try again");
   button.type = "button";
-  button.addEventListener("click", retry);
+  button.addEventListener("click", () => {
+    // The button goes away with the error; a keyboard must not be thrown back to the top of the page.
+    byId("answer-title", "h2").focus();
+    retry();
+  });
   box.replaceChildren(
     make("p", "error-title", title),
     make("p", "error-advice", advice),

@@ -5,10 +5,9 @@
 import { byId, make } from "./dom.js";
 
 const SENTENCES = [
-  "The soup was cold and the waiter colder.",
-  "I could watch this film every single evening.",
+  "What a lovely evening!",
   "It broke after two days.",
-  "Best birthday in years!",
+  "The soup was cold and the waiter colder.",
 ];
 
 /** @param {(sentence: string) => void} onPick */

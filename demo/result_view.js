@@ -11,7 +11,8 @@ import { dtypeWords, duration, percent, TIERS, tierName } from "./words.js";
  * @typedef {object} Result
  * @property {string} text
  * @property {Label[]} labels best first
- * @property {string | null} tier
+ * @property {string | null} asked the tier that was asked first
+ * @property {string | null} tier the tier that answered
  * @property {string | null} dtype
  * @property {number} milliseconds
  */
@@ -27,7 +28,15 @@ export function showResult(result) {
     make("ul", "bars", ...result.labels.map(bar)),
     by(result),
   );
+  box.ariaBusy = "false";
   box.hidden = false;
+  // On a small screen the answer is below the keyboard's edge; where it is in view already, nothing moves.
+  box.parentElement?.scrollIntoView({ block: "nearest" });
+}
+
+/** The answer that is shown belongs to an earlier text. */
+export function markStale() {
+  box.ariaBusy = "true";
 }
 
 export function hideResult() {
@@ -45,13 +54,19 @@ function bar({ label, score }) {
 }
 
 /** @param {Result} result */
-function by({ tier, dtype, milliseconds }) {
+function by({ asked, tier, dtype, milliseconds }) {
   const how = [dtypeWords(dtype), duration(milliseconds)].filter(Boolean).join(" · ");
-  const isRemote = tier === "api";
   const who = make("p", "by", "Answered by ", make("strong", "", tierName(tier)));
-  who.append(`, ${TIERS[tier ?? ""]?.what ?? "an unknown tier"}`);
-  const place = isRemote
-    ? `Your text was sent to the API of ${location.host}.`
-    : "Your text did not leave this device.";
-  return make("div", "provenance", who, make("p", "how", how), make("p", "place", place));
+  who.append(` ${TIERS[tier ?? ""]?.what ?? ""}`);
+  return make("div", "provenance", who, make("p", "how", how), make("p", "place", place(asked, tier)));
+}
+
+/**
+ * @param {string | null} asked
+ * @param {string | null} tier
+ */
+function place(asked, tier) {
+  if (tier === "api") return `Your text was sent to the API of ${location.host}.`;
+  if (asked === "api") return "The API was asked first and may have your text.";
+  return "Your text did not leave this device.";
 }

@@ -48,10 +48,10 @@ function describe(tier, own, current, { forced, loading, answered }) {
     const status = answered ? "Answered" : "Ready";
     return { state: "used", status, reasons: [facts.filter(Boolean).join(", "), ...before].filter(Boolean) };
   }
-  if (last && !last.ok) return { state: "refused", status: last.seconds ? "Failed" : "Not used", reasons };
   if (forced && tier !== forced) return idle("Not asked", `You chose ${tierName(forced)}.`);
+  if (last && !last.ok) return { state: "refused", status: last.seconds ? "Failed" : "Not used", reasons };
   if (loading) return idle("Waiting", "");
-  return idle("Not needed", current ? `${tierName(current)} came first.` : "");
+  return current ? idle("Not needed", `${tierName(current)} came first.`) : idle("Not tried", "");
 }
 
 /** @param {number} seconds */
@@ -87,5 +87,5 @@ function item(tier, { state, status, reasons }) {
  */
 function sentence(reason) {
   const text = reason.replace(/^(Before that: )?\w+Error: /, "$1");
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return text.startsWith("http") ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -5,9 +5,9 @@
 
 /** Tiers in the order in which they are tried. @type {Record<string, {name: string, what: string}>} */
 export const TIERS = {
-  webgpu: { name: "WebGPU", what: "your graphics card" },
-  wasm: { name: "WASM", what: "your processor" },
-  api: { name: "API", what: "a server" },
+  webgpu: { name: "WebGPU", what: "on your graphics card" },
+  wasm: { name: "WASM", what: "on your processor" },
+  api: { name: "API", what: "on a server" },
 };
 
 /** @type {Record<string, string>} */
