@@ -226,7 +226,7 @@ class FakeBridge:
 
     files: dict[str, bytes] = field(default_factory=packed_folder)
     facts: dict[str, Any] = field(default_factory=facts)
-    answer: Answer = count_good
+    answer: Answer = field(default_factory=lambda: count_good)
     responses: list[Response | EdgeInferError] = field(default_factory=list)
     session_errors: dict[str, list[EdgeInferError]] = field(default_factory=dict)
     run_errors: dict[str, list[EdgeInferError]] = field(default_factory=dict)

@@ -40,7 +40,7 @@ async def test_a_folder_without_a_manifest_is_read_as_hugging_faces() -> None:
 
 
 async def test_when_neither_file_is_there_the_first_message_is_kept() -> None:
-    with pytest.raises(NotFoundError, match="edgeinfer.json"):
+    with pytest.raises(NotFoundError, match=r"edgeinfer\.json"):
         await (await folder(FakeBridge({}))).manifest(TASK)
 
 
@@ -122,5 +122,5 @@ async def test_progress_never_exceeds_its_total_where_sizes_are_not_known() -> N
 
 
 async def test_a_missing_model_file_is_not_found_by_its_url() -> None:
-    with pytest.raises(NotFoundError, match="onnx/model.onnx"):
+    with pytest.raises(NotFoundError, match=r"onnx/model\.onnx"):
         await (await folder(FakeBridge({}))).fetch(TWO_FILES)

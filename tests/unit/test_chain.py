@@ -12,8 +12,8 @@ from edgeinfer_browser.backends.base import Feeds
 from edgeinfer_browser.errors import (
     DeadlineError,
     EdgeInferError,
-    IntegrityError,
     InputError,
+    IntegrityError,
     NoBackendError,
     RunError,
     SessionError,

@@ -93,8 +93,8 @@ async def test_another_model_or_device_is_measured_anew(lab: Callable[..., Lab],
     await order(made, bridge)
     measured = len(made.made)
     other = model(*MANIFEST.variants.values(), golden_inputs=MANIFEST.golden_inputs, revision="r2")
-    facts: dict[str, object] = {"cores": {"cores": 2}, "adapter": {"gpu__info": {"vendor": "other"}}}.get(change, {})
-    await order(made, bridge, other if change == "revision" else MANIFEST, **facts)
+    changes: dict[str, dict[str, object]] = {"cores": {"cores": 2}, "adapter": {"gpu__info": {"vendor": "other"}}}
+    await order(made, bridge, other if change == "revision" else MANIFEST, **changes.get(change, {}))
     assert len(made.made) == measured + 2
 
 

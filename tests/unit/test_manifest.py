@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -92,15 +93,12 @@ def test_a_manifest_that_lacks_a_field_is_refused_with_its_url(path: tuple[Any, 
 
 @pytest.mark.parametrize("wrong", [True, "seven", 7, [1], {"a": 1}], ids=str)
 @pytest.mark.parametrize("path", FIELDS, ids=str)
-def test_a_field_of_the_wrong_type_is_refused_or_means_the_same_never_another_error(
+def test_a_field_of_the_wrong_type_is_a_manifest_error_or_leaves_a_sound_manifest(
     path: tuple[Any, ...], wrong: Any
 ) -> None:
     source = changed(path, wrong)
-    try:
+    with suppress(ManifestError):
         manifest = read(source)
-    except ManifestError as error:
-        assert URL in str(error)
-    else:
         assert all(isinstance(label, str) for label in manifest.labels)
         assert type(manifest.max_length) is int
         assert all(isinstance(v, str) for v in (manifest.name, manifest.revision, *manifest.inputs))

@@ -233,7 +233,7 @@ def test_on_cpython_the_native_tier_comes_first(preset: str, api: bool, expected
 @pytest.mark.parametrize("narrowed", [{"preset": "best"}, {"tier": "tpu"}, {"dtype": "int3"}])
 def test_an_unknown_name_lists_the_known_ones(narrowed: dict[str, str]) -> None:
     with pytest.raises(UnknownNameError) as caught:
-        Policy.of(**narrowed)  # type: ignore[arg-type]
+        Policy.of(**narrowed)
     assert len(caught.value.details["known"]) >= 4
 
 

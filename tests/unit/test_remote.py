@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from email.utils import formatdate
 from typing import Any
 
@@ -20,7 +19,7 @@ TEXT = feeds(2, 4, 4, 3)
 
 
 @pytest.fixture(autouse=True)
-def pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that only sleeping moves; the seconds of each sleep."""
     slept: list[float] = []
     real_sleep = asyncio.sleep
@@ -31,7 +30,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + sum(slept))
-    yield slept
+    return slept
 
 
 def status(number: int, body: bytes = b"", **headers: str) -> Response:

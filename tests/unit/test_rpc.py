@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 import pytest
@@ -13,16 +11,14 @@ from edgeinfer_browser import bridge, rpc
 from edgeinfer_browser.pipelines import pipeline
 from tests.unit.fakes import API, BASE, FakeBridge
 
-NUMBERS = count(1)
-
 
 @pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBridge]:
+def host(monkeypatch: pytest.MonkeyPatch) -> FakeBridge:
     """The browser that the page's pipelines run in."""
     made = FakeBridge()
     monkeypatch.setattr("edgeinfer_browser.pipelines.default_bridge", lambda: made)
     monkeypatch.setattr(rpc, "_pipelines", {})
-    yield made
+    return made
 
 
 async def ask(method: str, params: object, events: list[Any] | None = None) -> Any:

@@ -202,7 +202,7 @@ async def test_only_the_inputs_that_the_model_names_are_fed() -> None:
 
 async def test_the_last_call_is_known_with_its_tier_and_number_of_texts() -> None:
     pipe = classifier()
-    assert pipe.info.last is None
+    assert pipe.info.to_json()["last"] is None
     await pipe(["good", "bad", "day"])
     last = pipe.info.last
     assert last is not None
