@@ -127,12 +127,14 @@ def tables() -> dict[str, set[int]]:
 
 
 def digest() -> str:
-    """A hash over what Rust says of every code point; a test compares it on each Python and in Pyodide."""
+    """A hash over what Rust makes of every code point; a test compares it with what this Python makes."""
     hashed = hashlib.sha256()
     steps = [normalizers.NFD(), normalizers.NFKD(), normalizers.Lowercase(), bert(strip_accents=True)]
     steps.append(normalizers.BertNormalizer(strip_accents=None))
+    # Planes 4 to 13, 15 and 16 have no characters but private ones.
+    text = "\n".join(chr(code) for code in CODE_POINTS if code < 0x40000 or code >> 12 == 0xE0)
     for step in steps:
-        hashed.update("\n".join(step.normalize_str(chr(code)) for code in CODE_POINTS).encode())
+        hashed.update(step.normalize_str(text).encode())
     return hashed.hexdigest()
 
 

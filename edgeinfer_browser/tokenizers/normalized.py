@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
+from operator import itemgetter
 
 from edgeinfer_browser.tokenizers.unicode import combining_class
 
@@ -44,7 +46,9 @@ class NormalizedString:
 
     def map(self, change: Callable[[str], str]) -> None:
         """Put ``change(char)``, of any length, in place of each character."""
-        parts = [change(char) for char in self.normalized]
+        # One call for each different character: a long text has few of them.
+        table = {char: change(char) for char in set(self.normalized)}
+        parts = [table[char] for char in self.normalized]
         origins = [index for index, part in enumerate(parts) for _ in part]
         self.replace("".join(parts), origins)
 
@@ -53,16 +57,12 @@ class NormalizedString:
 
         A mark that moved takes the origin of the place it moved to, as in the Rust library.
         """
-        chars = [
-            (combining_class(part), part, place == 0)
-            for char in self.normalized
-            for place, part in enumerate(decomposition(char))
-        ]
-        start = 0
-        for index in range(1, len(chars) + 1):
-            if index == len(chars) or chars[index][0] == 0:
-                chars[start:index] = sorted(chars[start:index], key=_mark_class)
-                start = index
+        table = {
+            char: [(combining_class(part), part, place == 0) for place, part in enumerate(decomposition(char))]
+            for char in set(self.normalized)
+        }
+        chars = [part for char in self.normalized for part in table[char]]
+        _order_marks(chars)
         origins = []
         origin = -1
         for _, _, is_first in chars:
@@ -71,5 +71,9 @@ class NormalizedString:
         self.replace("".join(char for _, char, _ in chars), origins)
 
 
-def _mark_class(entry: tuple[int, str, bool]) -> int:
-    return entry[0]
+def _order_marks(chars: list[tuple[int, str, bool]]) -> None:
+    starters = [index for index, (mark_class, _, _) in enumerate(chars) if mark_class == 0]
+    for start, end in pairwise([0, *starters, len(chars)]):
+        # A starter has class 0 and stays in front of its marks; a single mark has nothing to change with.
+        if end - start > 2 or (start == 0 and end > 1):
+            chars[start:end] = sorted(chars[start:end], key=itemgetter(0))

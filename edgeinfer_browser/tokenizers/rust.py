@@ -112,5 +112,8 @@ class RustTokenizer:
 def _refusals() -> Iterator[None]:
     try:
         yield
-    except Exception as error:
-        raise InputError(f"The Rust tokenizers library refused the input: {error}.") from error
+    except BaseException as error:
+        # A panic of the library (such as too large a stride) is no Exception, but must not end a server.
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise InputError(f"The Rust tokenizers library refused the input: {error}.") from error
+        raise
