@@ -7,7 +7,7 @@
  */
 import { showDevice } from "./device_table.js";
 import { byId, say } from "./dom.js";
-import { hideError, showError } from "./error_view.js";
+import { failedAttempts, hideError, showError } from "./error_view.js";
 import { showExamples } from "./examples.js";
 import { hideProgress, showProgress } from "./progress_view.js";
 import { hideResult, markStale, showResult } from "./result_view.js";
@@ -105,6 +105,12 @@ async function loadPipeline(own, settings) {
   });
 }
 
+/** All tiers get a new chance, also those that failed to load. @param {string} input */
+function startWith(input) {
+  waiting = input;
+  return start();
+}
+
 /** @param {LoadedPipeline} pipeline */
 function showReady({ info }) {
   setState("ready", `Ready: ${tierName(info.tier)}`);
@@ -124,10 +130,9 @@ async function classify(input) {
     return text.focus();
   }
   if (!pipeline) {
+    if (document.documentElement.dataset.state === "error") return startWith(input);
     waiting = input;
-    say(hint, "It will be answered as soon as the model is ready.");
-    if (document.documentElement.dataset.state === "error") await start();
-    return;
+    return say(hint, "It will be answered as soon as the model is ready.");
   }
   const own = ++generation;
   demo.lastResult = null;
@@ -139,7 +144,7 @@ async function classify(input) {
     const labels = await pipeline(input, { topK: null });
     if (own === generation) answer(pipeline, input, labels, asked);
   } catch (error) {
-    if (own === generation) fail(error, () => classify(input));
+    if (own === generation) fail(error, () => startWith(input));
   }
 }
 
@@ -167,16 +172,9 @@ function fail(error, retry) {
   hideResult();
   empty.hidden = true;
   setState("error", "Something went wrong");
-  showRoute(failedAttempts(error), null, { forced: readSettings().tier });
+  showRoute(failedAttempts(error, demo.pipeline?.info), null, { forced: readSettings().tier });
   showError(error, retry);
   say(hint, KEYS);
-}
-
-/** What loading met, then the call; an error that lists no attempts is the failure of the tier in use. @param {any} error */
-function failedAttempts(error) {
-  const { attempts = [], tier = null, dtype = null } = demo.pipeline?.info ?? {};
-  const failed = { tier, dtype, ok: false, reason: "It gave no answer.", seconds: 1 };
-  return [...attempts, ...(error?.details?.attempts ?? [failed])];
 }
 
 form.addEventListener("submit", (event) => {

@@ -60,3 +60,19 @@ export function showError(thrown, retry) {
 export function hideError() {
   box.replaceChildren();
 }
+
+/**
+ * What loading met, then the call; an error that lists no attempts is the failure of the tier in use.
+ * @param {any} error
+ * @param {import("../js_shim/edgeinfer.js").Info} [info]
+ * @returns {import("../js_shim/edgeinfer.js").Info["attempts"]}
+ */
+export function failedAttempts(error, info) {
+  const before = info?.attempts ?? [];
+  if (error?.details?.attempts) return [...before, ...error.details.attempts];
+  if (!info?.tier) return before;
+  return [
+    ...before,
+    { tier: info.tier, dtype: info.dtype, ok: false, reason: "It gave no answer.", seconds: 1 },
+  ];
+}

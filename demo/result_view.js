@@ -56,7 +56,12 @@ function bar({ label, score }) {
 /** @param {Result} result */
 function by({ asked, tier, dtype, milliseconds }) {
   const how = [dtypeWords(dtype), duration(milliseconds)].filter(Boolean).join(" · ");
-  const who = make("p", "by", "Answered by ", make("strong", "", tierName(tier)));
+  const who = make(
+    "p",
+    "by",
+    tier === "api" ? "Answered by the " : "Answered by ",
+    make("strong", "", tierName(tier)),
+  );
   who.append(` ${TIERS[tier ?? ""]?.what ?? ""}`);
   return make("div", "provenance", who, make("p", "how", how), make("p", "place", place(asked, tier)));
 }
