@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from edgeinfer_browser.errors import InputError, UnknownNameError
 from edgeinfer_browser.tensors import DTYPES, Tensor
@@ -36,6 +36,9 @@ DATATYPES = {
     "bool": "BOOL",
 }
 _DTYPES = {datatype: dtype for dtype, datatype in DATATYPES.items()}
+
+#: numpy's own limit.
+_MOST_DIMS = 64
 
 Tensors = Mapping[str, Tensor]
 
@@ -94,6 +97,8 @@ def parse_message(body: bytes, header_length: str | None, key: str) -> tuple[dic
     payload, tensors = memoryview(body)[end:], {}
     for entry in entries:
         name, tensor, payload = _read_entry(entry, payload)
+        if name in tensors:
+            raise InputError(f"Two tensors are named {name!r}.", name=name)
         tensors[name] = tensor
     if len(payload):
         raise InputError(f"{len(payload)} bytes follow the last tensor. Check each binary_data_size.")
@@ -123,9 +128,10 @@ def _shape_entry(name: str, tensor: Tensor) -> dict[str, Any]:
 def _header_end(body: bytes, header_length: str | None) -> int:
     if header_length is None:
         return len(body)
-    if not header_length.isdecimal() or int(header_length) > len(body):
+    # No body has a length of 20 digits, and int() refuses thousands of them with an error of its own.
+    if not header_length.isdecimal() or len(header_length) > 19 or int(header_length) > len(body):
         raise InputError(
-            f"{HEADER_LENGTH} is {header_length!r}, but the body has {len(body)} bytes.",
+            f"{HEADER_LENGTH} is {header_length!r:.40}, but the body has {len(body)} bytes.",
             header_length=header_length,
         )
     return int(header_length)
@@ -134,7 +140,7 @@ def _header_end(body: bytes, header_length: str | None) -> int:
 def _json_object(text: bytes) -> dict[str, Any]:
     try:
         head = json.loads(text)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a ValueError also for a number of thousands of digits
         raise InputError(f"The message is not JSON: {error}.") from error
     if not isinstance(head, dict):
         raise InputError(f"The message is a JSON {type(head).__name__}, not an object.")
@@ -144,23 +150,33 @@ def _json_object(text: bytes) -> dict[str, Any]:
 def _read_entry(entry: Mapping[str, Any], payload: memoryview) -> tuple[str, Tensor, memoryview]:
     name, dims = entry.get("name"), entry.get("shape")
     if not isinstance(name, str):
-        raise InputError(f"A tensor's name must be a string, not {name!r}.")
-    if not isinstance(dims, list) or not all(type(dim) is int and dim >= 0 for dim in dims):
-        raise InputError(f"The shape of {name!r} must be a list of integers >= 0, not {dims!r}.", name=name)
+        raise InputError(f"A tensor's name must be a string, not {name!r:.80}.")
+    if not _is_shape(dims):
+        raise InputError(f"The shape of {name!r} must be a list of integers >= 0, not {dims!r:.80}.", name=name)
     dtype = _DTYPES.get(str(entry.get("datatype")))
     if dtype is None:
         raise UnknownNameError.of("datatype", entry.get("datatype"), _DTYPES)
-    size = (entry.get("parameters") or {}).get("binary_data_size")
+    parameters = entry.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        raise InputError(f"The parameters of {name!r} must be an object, not {parameters!r:.80}.", name=name)
+    size = parameters.get("binary_data_size")
     if size is None:
         return name, _from_json(name, dtype, dims, entry.get("data")), payload
     if type(size) is not int or not 0 <= size <= len(payload):
-        raise InputError(f"binary_data_size of {name!r} is {size!r}; {len(payload)} bytes are left.", name=name)
+        raise InputError(f"binary_data_size of {name!r} is {size!r:.80}; {len(payload)} bytes are left.", name=name)
     return name, Tensor.of(dtype, dims, payload[:size]), payload[size:]
 
 
+def _is_shape(dims: object) -> TypeGuard[list[int]]:
+    return (
+        isinstance(dims, list)
+        and len(dims) <= _MOST_DIMS
+        and all(type(dim) is int and 0 <= dim < 2**63 for dim in dims)
+    )
+
+
 def _from_json(name: str, dtype: str, dims: Sequence[int], data: object) -> Tensor:
-    flat: list[Any] = []
-    _flatten(data, flat)
+    flat = _flatten(data)
     if len(flat) != math.prod(dims):
         raise InputError(f"{name!r} has shape {list(dims)} but {len(flat)} values.", name=name)
     if dtype not in DTYPES or not all(isinstance(v, int | float) for v in flat):
@@ -168,9 +184,13 @@ def _from_json(name: str, dtype: str, dims: Sequence[int], data: object) -> Tens
     return Tensor.from_values(dtype, dims, flat)
 
 
-def _flatten(data: object, into: list[Any]) -> None:
-    if isinstance(data, list):
-        for item in data:
-            _flatten(item, into)
-    else:
-        into.append(data)
+def _flatten(data: object) -> list[Any]:
+    """The leaves in order. Without recursion: how deep a message nests is the sender's choice."""
+    flat, waiting = [], [data]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting.extend(reversed(item))
+        else:
+            flat.append(item)
+    return flat

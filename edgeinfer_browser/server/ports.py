@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,16 +52,16 @@ def check_feeds(feeds: Mapping[str, Tensor], ports: Sequence[Port]) -> None:
         _check_axes(tensor, port, axes)
 
 
-def find(name: str, ports: Iterable[Port], kind: str) -> Port:
-    """The port of a name.
+def find(name: object, ports: Sequence[Port], kind: str) -> Port:
+    """The port of a name, which is whatever the client sent.
 
     Raises:
         UnknownNameError: listing the names that exist.
     """
-    by_name = {port.name: port for port in ports}
-    if name not in by_name:
-        raise UnknownNameError.of(kind, name, by_name)
-    return by_name[name]
+    for port in ports:
+        if port.name == name:
+            return port
+    raise UnknownNameError.of(kind, name, [port.name for port in ports])
 
 
 def _fits(tensor: Tensor, port: Port) -> bool:

@@ -86,13 +86,15 @@ def serve(settings: Settings) -> int:
 
 def _free_address(host: str, port: int) -> tuple[str, int]:
     """The numeric address and port. granian shares ports between processes, so it would not notice one in use."""
+    if not 0 <= port < 2**16:  # the resolver would take it modulo 65536
+        raise InputError(f"{host}:{port} cannot be served on: ports are 0 (any free one) to 65535.", port=port)
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
             bound = probe.getsockname()
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise InputError(
             f"{host}:{port} cannot be served on: {error}. Choose another --host or --port (0: any free one).",
             host=host,
