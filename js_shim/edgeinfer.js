@@ -104,7 +104,8 @@ class Pipeline {
     this.#requireWebAssembly();
     this.client.listeners.set(this.number, (progress) => this.onProgress(progress));
     const loading = this.#loadLocal();
-    if (this.whileLoading !== "api" || !this.options.api || this.options.tier) return loading;
+    const mayLeave = this.options.api && !this.options.tier && this.options.policy !== "only-local";
+    if (this.whileLoading !== "api" || !mayLeave) return loading;
     this.#useApi("The local tier is loading.");
     this.ready = loading.catch((error) => {
       this.info.error = `${error.name}: ${error.message}`;

@@ -26,12 +26,22 @@ export class Files {
    * @param {OnProgress} [onProgress]
    */
   async get(file, signal, onProgress = () => {}) {
-    const key = file.sha256 ? `${file.url}?sha256=${file.sha256}` : file.url;
-    const kept = file.sha256 ? (this.blobs.get(key) ?? (await readCache(key, file))) : undefined;
-    const blob = kept ?? (await this.#fetch(file, key, signal, onProgress));
-    this.blobs.set(key, blob);
+    const blob = await this.read(file, signal, onProgress);
+    this.blobs.set(keyOf(file), blob);
     onProgress(blob.size, blob.size);
-    return key;
+    return keyOf(file);
+  }
+
+  /**
+   * The file itself, whole and verified; nothing is kept in `blobs`.
+   * @param {FileSpec} file
+   * @param {AbortSignal} signal
+   * @param {OnProgress} [onProgress]
+   */
+  async read(file, signal, onProgress = () => {}) {
+    const key = keyOf(file);
+    const kept = file.sha256 ? (this.blobs.get(key) ?? (await readCache(key, file))) : undefined;
+    return kept ?? (await this.#fetch(file, key, signal, onProgress));
   }
 
   /**
@@ -41,22 +51,40 @@ export class Files {
    * @param {OnProgress} onProgress
    */
   async #fetch(file, key, signal, onProgress) {
-    const blob = await download(file, signal, onProgress);
-    await verify(file, blob);
+    const blob = await downloadVerified(file, signal, onProgress);
     return file.sha256 ? ((await writeCache(key, file, blob)) ?? blob) : blob;
   }
 }
 
+/** @param {FileSpec} file */
+const keyOf = ({ url, sha256 }) => (sha256 ? `${url}?sha256=${sha256}` : url);
+
+/**
+ * A copy of an earlier revision may still be in the browser's HTTP cache, so a wrong file is fetched once more, past it.
+ * @param {FileSpec} file
+ * @param {AbortSignal} signal
+ * @param {OnProgress} onProgress
+ */
+async function downloadVerified(file, signal, onProgress) {
+  const first = await download(file, "default", signal, onProgress);
+  if (!(await whatIsWrong(file, first))) return first;
+  const second = await download(file, "reload", signal, onProgress);
+  const wrong = await whatIsWrong(file, second);
+  if (wrong) throw wrong;
+  return second;
+}
+
 /**
  * @param {FileSpec} file
+ * @param {RequestCache} cache
  * @param {AbortSignal} outer
  * @param {OnProgress} onProgress
  */
-async function download(file, outer, onProgress) {
+async function download(file, cache, outer, onProgress) {
   const stall = new StallTimer(file.timeout);
   const signal = AbortSignal.any([outer, stall.signal]);
   try {
-    const response = await fetch(file.url, { signal });
+    const response = await fetch(file.url, { signal, cache });
     checkStatus(response);
     return await readBody(response, file, stall, onProgress);
   } catch (error) {
@@ -158,15 +186,16 @@ async function checkContent(response, blob) {
 /**
  * @param {FileSpec} file
  * @param {Blob} blob
+ * @returns {Promise<ShimError | null>}
  */
-async function verify(file, blob) {
+async function whatIsWrong(file, blob) {
   if (file.bytes && blob.size !== file.bytes)
-    throw integrity(file, `${file.bytes} bytes`, `${blob.size} bytes`);
+    return integrity(file, `${file.bytes} bytes`, `${blob.size} bytes`);
   // crypto.subtle is missing in insecure contexts; there the size, and later the golden sample, must do.
-  if (!file.sha256 || !globalThis.crypto?.subtle) return;
+  if (!file.sha256 || !globalThis.crypto?.subtle) return null;
   const digest = await crypto.subtle.digest("SHA-256", await blob.arrayBuffer());
   const actual = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  if (actual !== file.sha256) throw integrity(file, `sha256 ${file.sha256}`, `sha256 ${actual}`);
+  return actual === file.sha256 ? null : integrity(file, `sha256 ${file.sha256}`, `sha256 ${actual}`);
 }
 
 /**
@@ -194,16 +223,14 @@ async function openCache() {
  */
 async function readCache(key, file) {
   const cache = await openCache();
-  const response = await cache?.match(key);
-  if (!response) return undefined;
   try {
-    const blob = await response.blob();
-    await verify(file, blob);
-    return blob;
+    const blob = await (await cache?.match(key))?.blob();
+    if (!blob || !(await whatIsWrong(file, blob))) return blob;
+    await cache?.delete(key); // damaged: fetch it anew
   } catch {
-    await cache?.delete(key); // damaged or evicted in part: fetch it anew
-    return undefined;
+    // The cache is a hint: one that cannot be read is as good as none.
   }
+  return undefined;
 }
 
 /**

@@ -31,7 +31,7 @@ export async function predict({ api, model, inputs, topK, signal }) {
     const outcome = await post(url, body, signal).catch((error) => /** @type {ShimError} */ (error));
     if (!(outcome instanceof ShimError)) return outcome;
     const wait = Math.max(pause ?? 0, 1000 * Number(outcome.details.retry_after ?? 0));
-    if (!mayRetry(outcome) || pause === null || wait > LONGEST_WAIT) throw outcome;
+    if (!mayRetry(outcome) || signal?.aborted || pause === null || wait > LONGEST_WAIT) throw outcome;
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
   throw new Error("the last try has no pause, so it returns or throws");
@@ -94,6 +94,16 @@ function isLabels(answer) {
 }
 
 /**
+ * Seconds in a `Retry-After` header: a number, or an HTTP date; null when it is neither.
+ * @param {string} header
+ */
+function retryAfter(header) {
+  if (/^\d+$/.test(header)) return Number(header);
+  const until = header.endsWith("GMT") ? Date.parse(header) : NaN;
+  return Number.isNaN(until) ? null : Math.max(0, (until - Date.now()) / 1000);
+}
+
+/**
  * @param {string} url
  * @param {Response} response
  * @param {any} answer
@@ -101,12 +111,11 @@ function isLabels(answer) {
 function refusal(url, response, answer) {
   const { status } = response;
   const said = typeof answer?.error === "string" ? `: ${answer.error}` : ".";
-  const header = response.headers.get("retry-after") ?? "";
-  const details = { url, status, retry_after: /^\d+$/.test(header) ? Number(header) : null };
+  const details = { url, status, retry_after: retryAfter(response.headers.get("retry-after") ?? "") };
   if (status === 429)
     return new ShimError("RateLimitedError", `${url} answered 429 (too many requests)${said}`, details);
   if (status === 422 || status === 413)
-    return new ShimError("InputError", said.replace(/^: |^\.$/, ""), details);
+    return new ShimError("InputError", answer?.error ? said.slice(2) : `${url} answered ${status}.`, details);
   if (status === 200) {
     const why = `${url} answered 200, but not with labels. Check that the API base URL points at "edgeinfer serve".`;
     return new ShimError("RemoteError", why, details);

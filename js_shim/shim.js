@@ -32,9 +32,7 @@ export function createShim(configJson) {
     runtimeUrl: method(async ({ wheel }) => ({ json: { url: runtimeUrl(config, wheel) } })),
     absoluteUrl: method(async ({ url }) => ({ json: { url: absoluteUrl(url) } })),
     fetchFile: method(async (file, _, signal) => {
-      const key = await files.get(file, signal);
-      const blob = /** @type {Blob} */ (files.blobs.get(key));
-      files.blobs.delete(key); // Python has its bytes
+      const blob = await files.read(file, signal);
       return { payload: new Uint8Array(await blob.arrayBuffer()) };
     }),
     fetchToCache: method(async (file, _, signal, onProgress) => ({
