@@ -115,7 +115,7 @@ function refusal(url, response, answer) {
   if (status === 429)
     return new ShimError("RateLimitedError", `${url} answered 429 (too many requests)${said}`, details);
   if (status === 422 || status === 413)
-    return new ShimError("InputError", answer?.error ? said.slice(2) : `${url} answered ${status}.`, details);
+    return new ShimError("InputError", said.slice(2) || `${url} answered ${status}.`, details);
   if (status === 200) {
     const why = `${url} answered 200, but not with labels. Check that the API base URL points at "edgeinfer serve".`;
     return new ShimError("RemoteError", why, details);
