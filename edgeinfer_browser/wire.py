@@ -17,6 +17,8 @@ from edgeinfer_browser.errors import InputError, UnknownNameError
 from edgeinfer_browser.tensors import DTYPES, Tensor
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
+#: Response header of our own servers: the dtype of the file that answered.
+DTYPE_HEADER = "Edgeinfer-Dtype"
 BINARY_TYPE = "application/octet-stream"
 JSON_TYPE = "application/json"
 

@@ -171,9 +171,13 @@ class Pipeline {
   async #predict(inputs, { topK }) {
     const { model, api = "" } = this.options;
     const started = performance.now();
-    const labels = await predict({ api, model, inputs: jsonInput(inputs), topK });
+    /** @type {string | null} */
+    let dtype = null;
+    const onDtype = (/** @type {string | null} */ told) => (dtype = told);
+    const labels = await predict({ api, model, inputs: jsonInput(inputs), topK, onDtype });
     const texts = Array.isArray(inputs) ? inputs.length : 1;
-    this.info.last = { tier: "api", dtype: null, latency_ms: performance.now() - started, texts };
+    this.info.last = { tier: "api", dtype, latency_ms: performance.now() - started, texts };
+    if (this.info.tier === "api") this.info.dtype = dtype;
     return labels;
   }
 

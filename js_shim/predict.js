@@ -14,6 +14,9 @@ const LONGEST_WAIT = 30_000;
 
 /** @typedef {import("./protocol").Label} Label */
 
+/** Texts in one request: a long list must not run into the server's limits or the request's deadline. */
+const TEXTS_PER_REQUEST = 256;
+
 /**
  * @param {object} call
  * @param {string} call.api base URL of the API
@@ -21,14 +24,27 @@ const LONGEST_WAIT = 30_000;
  * @param {unknown} call.inputs a text or a list of texts; the server says what is wrong with anything else
  * @param {number | null} [call.topK]
  * @param {AbortSignal} [call.signal]
+ * @param {(dtype: string | null) => void} [call.onDtype] told which dtype the server ran
  * @returns {Promise<Label[] | Label[][]>}
  */
-export async function predict({ api, model, inputs, topK, signal }) {
+export async function predict(call) {
+  const { inputs } = call;
+  if (!Array.isArray(inputs) || inputs.length <= TEXTS_PER_REQUEST) return predictOnce(call);
+  const labels = [];
+  for (let at = 0; at < inputs.length; at += TEXTS_PER_REQUEST) {
+    const part = await predictOnce({ ...call, inputs: inputs.slice(at, at + TEXTS_PER_REQUEST) });
+    labels.push(.../** @type {Label[][]} */ (part));
+  }
+  return labels;
+}
+
+/** @param {Parameters<typeof predict>[0]} call */
+async function predictOnce({ api, model, inputs, topK, signal, onDtype }) {
   const url = new URL("predict", new URL(api.endsWith("/") ? api : `${api}/`, location.href)).href;
   const parameters = topK === undefined ? {} : { top_k: topK };
   const body = JSON.stringify({ model: modelName(model), inputs, parameters });
   for (const pause of PAUSES) {
-    const outcome = await post(url, body, signal).catch((error) => /** @type {ShimError} */ (error));
+    const outcome = await post(url, body, signal, onDtype).catch((error) => /** @type {ShimError} */ (error));
     if (!(outcome instanceof ShimError)) return outcome;
     const wait = Math.max(pause ?? 0, 1000 * Number(outcome.details.retry_after ?? 0));
     if (!mayRetry(outcome) || signal?.aborted || pause === null || wait > LONGEST_WAIT) throw outcome;
@@ -51,8 +67,9 @@ function mayRetry({ name, details }) {
  * @param {string} url
  * @param {string} body
  * @param {AbortSignal} [outer]
+ * @param {(dtype: string | null) => void} [onDtype]
  */
-async function post(url, body, outer) {
+async function post(url, body, outer, onDtype) {
   const late = AbortSignal.timeout(REQUEST_SECONDS * 1000);
   const signal = outer ? AbortSignal.any([outer, late]) : late;
   let response;
@@ -71,7 +88,10 @@ async function post(url, body, outer) {
     throw new ShimError("RemoteError", why, { url });
   }
   const answer = parse(text);
-  if (response.ok && isLabels(answer)) return answer;
+  if (response.ok && isLabels(answer)) {
+    onDtype?.(response.headers.get("edgeinfer-dtype"));
+    return answer;
+  }
   throw refusal(url, response, answer);
 }
 

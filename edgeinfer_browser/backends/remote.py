@@ -17,7 +17,7 @@ from edgeinfer_browser.bridge import Bridge, Response
 from edgeinfer_browser.errors import InputError, RateLimitedError, RemoteError
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.tensors import Tensor
-from edgeinfer_browser.wire import HEADER_LENGTH, infer_request, parse_message
+from edgeinfer_browser.wire import DTYPE_HEADER, HEADER_LENGTH, infer_request, parse_message
 
 #: Seconds that one request may take, and that a call may take with its retries.
 REQUEST_SECONDS = 30.0
@@ -74,6 +74,7 @@ class Remote:
                 url=self._url,
                 status=200,
             ) from error
+        self.dtype = answer.headers.get(DTYPE_HEADER.lower())
         require_finite(outputs, self.tier)
         return outputs
 
@@ -88,7 +89,8 @@ class Remote:
         return list(await asyncio.gather(*map(one, batches)))
 
     async def close(self) -> None:
-        """Nothing is held between requests."""
+        """Nothing is held between requests; what the server ran may change until the next."""
+        self.dtype = None
 
     async def _post(self, body: bytes, headers: dict[str, str]) -> Response:
         end = time.monotonic() + self._total_seconds

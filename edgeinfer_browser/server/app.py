@@ -18,7 +18,7 @@ from edgeinfer_browser.server.answers import on_http_exception
 from edgeinfer_browser.server.limits import Limits
 from edgeinfer_browser.server.models import ServedModel, load_models
 from edgeinfer_browser.server.site import Site
-from edgeinfer_browser.wire import HEADER_LENGTH
+from edgeinfer_browser.wire import DTYPE_HEADER, HEADER_LENGTH
 
 
 def create_app(
@@ -90,6 +90,6 @@ def _cors(origins: Sequence[str]) -> list[Middleware]:
             allow_origins=list(origins),
             allow_methods=["GET", "POST", "OPTIONS"],
             allow_headers=["Content-Type", HEADER_LENGTH],
-            expose_headers=[HEADER_LENGTH, "Retry-After"],
+            expose_headers=[HEADER_LENGTH, DTYPE_HEADER, "Retry-After"],
         )
     ]

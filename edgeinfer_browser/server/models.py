@@ -23,6 +23,7 @@ from edgeinfer_browser.server.limits import Limits, Queue
 from edgeinfer_browser.server.ports import Port
 from edgeinfer_browser.tensors import Tensor
 from edgeinfer_browser.tokenizers import load_tokenizer
+from edgeinfer_browser.wire import DTYPE_HEADER
 
 
 class SharedSession(Chain):
@@ -72,6 +73,12 @@ class ServedModel:
                 f"Model {self.name!r} is served in revision {self.manifest.revision}, but the request is for "
                 f"{revision!r:.80}. Load the model again, or serve the same folder on both sides.",
             )
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every answer says of the file that gave it."""
+        current = self.session.current
+        return {DTYPE_HEADER: current.dtype} if current and current.dtype else {}
 
     def metadata(self) -> dict[str, Any]:
         """Model metadata of the Open Inference Protocol."""

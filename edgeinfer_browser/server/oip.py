@@ -78,7 +78,7 @@ async def _infer(model: ServedModel, request: Request, limits: Limits) -> Respon
         model_version=model.manifest.revision,
         request_id=request_id,
     )
-    return Response(answer, headers=headers)
+    return Response(answer, headers=headers | model.headers)
 
 
 def _wanted(head: Mapping[str, Any], model: ServedModel) -> dict[str, bool]:

@@ -43,7 +43,8 @@ def routes(models: Mapping[str, ServedModel], limits: Limits) -> list[Route]:
         if model.pipeline is None:
             raise InputError(f"Model {model.name!r} is for {model.manifest.task!r}, which /predict does not do.")
         with model.queue.admit():
-            return Json(await _classify(model.pipeline, asked["inputs"], asked.get("parameters") or {}))
+            labels = await _classify(model.pipeline, asked["inputs"], asked.get("parameters") or {})
+        return Json(labels, headers=model.headers)
 
     return [endpoint("/predict", "POST", predict, bad_input=422)]
 

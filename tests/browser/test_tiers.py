@@ -52,7 +52,7 @@ def test_webgpu_answers_by_dispatching_compute_work(client: Client, instrument: 
 def test_the_api_tier_takes_the_text_itself_and_downloads_nothing(client: Client) -> None:
     client.load(tier="api")
     labels, info = client.call(TEXT)
-    assert info["last"]["tier"] == "api"
+    assert (info["last"]["tier"], info["last"]["dtype"]) == ("api", "q8")
     assert labels[0]["label"] == "positive"
     assert client.fetched("/api/") == ["/api/predict"]
     assert not [path for path in client.paths if path.endswith((".wasm", ".whl", ".onnx", "tokenizer.json", ".zip"))]
@@ -61,7 +61,7 @@ def test_the_api_tier_takes_the_text_itself_and_downloads_nothing(client: Client
 def test_prefer_remote_feeds_the_api_with_tokens_over_the_open_inference_protocol(client: Client) -> None:
     client.load(policy="prefer-remote")
     labels, info = client.call(TEXT)
-    assert info["last"]["tier"] == "api"
+    assert (info["last"]["tier"], info["last"]["dtype"]) == ("api", "q8")
     assert labels[0]["label"] == "positive"
     assert client.fetched("/api/") == ["/api/v2/models/sentiment/infer"]
     assert not client.fetched(".onnx")

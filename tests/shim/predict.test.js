@@ -42,6 +42,31 @@ test("the text goes to /predict with the model's name, and the labels come back"
   });
 });
 
+test("a long list goes in parts, in order, and the dtype that ran is told", async (context) => {
+  pauses(context);
+  const headers = { "edgeinfer-dtype": "q8" };
+  const echo = (/** @type {string[]} */ texts) =>
+    JSON.stringify(texts.map((text) => [{ label: text, score: 1 }]));
+  const all = Array.from({ length: 600 }, (_, index) => `text ${index}`);
+  const parts = [all.slice(0, 256), all.slice(256, 512), all.slice(512)];
+  const calls = fakeFetch(
+    context,
+    ...parts.map((part) => () => answer(URL_, echo(part), { status: 200, headers })),
+  );
+  /** @type {(string | null)[]} */
+  const dtypes = [];
+  const found = await predict({ ...CALL, inputs: all, onDtype: (dtype) => dtypes.push(dtype) });
+  assert.deepEqual(
+    calls.map(({ init }) => JSON.parse(String(init.body)).inputs.length),
+    [256, 256, 88],
+  );
+  assert.deepEqual(
+    found.flat().map(({ label }) => label),
+    all,
+  );
+  assert.deepEqual(dtypes, ["q8", "q8", "q8"]);
+});
+
 for (const [topK, parameters] of /** @type {[any, object][]} */ ([
   [undefined, {}],
   [null, { top_k: null }],

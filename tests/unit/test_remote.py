@@ -12,7 +12,7 @@ import pytest
 from edgeinfer_browser.backends.remote import CONCURRENCY, TRIES, Remote
 from edgeinfer_browser.bridge import Response
 from edgeinfer_browser.errors import DeadlineError, EdgeInferError, RateLimitedError, RemoteError, RunError
-from edgeinfer_browser.wire import parse_message
+from edgeinfer_browser.wire import infer_request, parse_message
 from tests.unit.fakes import API, FakeBridge, Feeds, feeds, infer_answer, logits, model, no_answer
 
 TEXT = feeds(2, 4, 4, 3)
@@ -47,6 +47,17 @@ async def outcome(*responses: Response | EdgeInferError) -> tuple[list[list[Any]
         return (await remote(bridge).run(TEXT))["logits"].rows(), len(bridge.requests)
     except EdgeInferError as error:
         return error, len(bridge.requests)
+
+
+async def test_the_dtype_is_what_the_server_says_it_ran() -> None:
+    answer = infer_answer(*infer_request(TEXT))
+    told = Response(answer.status, {**answer.headers, "edgeinfer-dtype": "q8"}, answer.body)
+    backend = remote(FakeBridge(responses=[told]))
+    seen = [backend.dtype]
+    await backend.run(TEXT)
+    seen.append(backend.dtype)
+    await backend.close()
+    assert [*seen, backend.dtype] == [None, "q8", None]
 
 
 async def test_the_feeds_go_to_the_models_url_as_they_are_and_the_outputs_come_back() -> None:

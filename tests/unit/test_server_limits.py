@@ -146,7 +146,7 @@ def test_an_origin_on_the_list_may_call(small: TestClient) -> None:
     ):
         assert answer.status_code == status
         assert answer.headers["access-control-allow-origin"] == ORIGIN
-        assert answer.headers["access-control-expose-headers"] == f"{HEADER_LENGTH}, Retry-After"
+        assert answer.headers["access-control-expose-headers"] == f"{HEADER_LENGTH}, Edgeinfer-Dtype, Retry-After"
 
 
 def test_another_origin_may_not(small: TestClient) -> None:

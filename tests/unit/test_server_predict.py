@@ -54,6 +54,10 @@ async def test_answers_are_the_pipeline_s(client: TestClient, models: Path) -> N
     await pipe.close()
 
 
+def test_every_answer_says_which_dtype_gave_it(client: TestClient) -> None:
+    assert client.post("/predict", json={"inputs": "good"}).headers["edgeinfer-dtype"] in {"fp32", "q8"}
+
+
 def test_one_text_gives_its_best_label(client: TestClient) -> None:
     [label] = predict(client, "a great film")
     assert label["label"] == "positive"
