@@ -70,6 +70,7 @@ shim: $(NODE)
 	node --test tests/shim/
 
 pyodide: $(SITE) $(MODEL)
+	$(BIN)/python tools/fetch_micropip.py
 	$(BIN)/python -m pytest tests/pyodide
 
 conformance: $(VENV) $(MODEL)
