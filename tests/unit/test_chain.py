@@ -277,3 +277,19 @@ async def test_each_attempt_is_told_when_it_happens() -> None:
     )
     await tested.load()
     assert heard == ["webgpu: SessionError: no device", "wasm: ok"]
+
+
+async def test_a_late_failure_of_a_tier_that_was_left_already_does_not_demote_its_successor() -> None:
+    class Uneven(Slow):
+        async def run(self, feeds: Feeds) -> dict[str, Tensor]:
+            self.calls.append(feeds)
+            for _ in range(20 * len(self.calls)):
+                await asyncio.sleep(0)
+            raise RunError("device lost")
+
+    first, second, third = Uneven("webgpu"), slow("wasm"), slow("api")
+    tested = chain(first, second, third)
+    assert len(await asyncio.gather(*(tested.run(TEXT) for _ in range(3)))) == 3
+    assert tested.current is second
+    assert not second.closed
+    assert third.loads == 0

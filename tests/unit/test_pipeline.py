@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from edgeinfer_browser import pipeline
+from edgeinfer_browser.backends import Chain, FakeBackend
 from edgeinfer_browser.errors import (
     EdgeInferError,
     IntegrityError,
@@ -20,6 +21,8 @@ from edgeinfer_browser.errors import (
     UnknownNameError,
 )
 from edgeinfer_browser.pipelines import TextClassificationPipeline
+from edgeinfer_browser.pipelines.base import Runner
+from edgeinfer_browser.policy import Choice
 from tests.unit.fakes import (
     API,
     BASE,
@@ -29,6 +32,7 @@ from tests.unit.fakes import (
     facts,
     logits,
     manifest_json,
+    model,
     no_answer,
     packed_folder,
 )
@@ -344,3 +348,45 @@ async def test_a_packed_model_reads_its_own_tokenizer_against_its_hash() -> None
     files = packed_folder(files={"tokenizer.json": {**entry("tokenizer.json", b"another"), "bytes": 1}})
     with pytest.raises(IntegrityError, match=r"tokenizer\.json"):
         await classifier(FakeBridge(files))
+
+
+@pytest.mark.parametrize("texts", ["good", ["good", "bad"]], ids=["one", "list"])
+async def test_values_that_are_not_finite_move_the_text_to_the_next_tier(texts: Any) -> None:
+    class Overflowing(FakeBridge):
+        proven = False
+
+        async def run(self, session: int, feeds: Any, *, timeout: float) -> Any:
+            outputs = await super().run(session, feeds, timeout=timeout)
+            if self.sessions[session] == "wasm" or not self.proven:
+                self.proven = True
+                return outputs
+            return logits(float("nan"), 1.0)
+
+    pipe = await classifier(Overflowing(), dtype="q8")
+    assert pipe.info.tier == "webgpu"
+    await pipe(texts)
+    assert pipe.info.tier == "wasm"
+    assert any(each.tier == "webgpu" and "not finite" in each.reason for each in pipe.info.attempts)
+
+
+async def test_int8_is_never_batched_as_a_batch_would_change_its_answers() -> None:
+    bridge = FakeBridge()
+    pipe = await classifier(bridge, tier="webgpu", dtype="q8")
+    await pipe(["good"] * 20)
+    assert {given["input_ids"].dims[0] for _, given in bridge.runs} == {1}
+
+
+async def test_the_chain_that_answered_while_loading_is_closed_when_the_local_one_is_ready() -> None:
+    stand_in, local = FakeBackend("api"), FakeBackend("wasm")
+    first, second = (Chain(Choice((), ()), [backend], model("q8")) for backend in (stand_in, local))
+    await first.load()
+    await second.load()
+    runner = Runner(first)
+
+    async def load() -> Chain:
+        return second
+
+    runner.replace_when_ready(load)
+    await runner.settled()
+    assert (stand_in.closed, local.closed) == (True, False)
+    assert runner.chain is second
