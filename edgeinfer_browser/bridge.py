@@ -224,14 +224,14 @@ def _error(text: str) -> EdgeInferError:
 async def _find_shim() -> Any:
     """The shim that the host registered (``pyodide.registerJsModule``), else the wheel's own, from a Blob URL."""
     try:
-        import edgeinfer_shim  # type: ignore[import-not-found]
+        import edgeinfer_shim
     except ModuleNotFoundError:
         return await _import_own_shim()
     return edgeinfer_shim.shim
 
 
 async def _import_own_shim() -> Any:
-    from js import URL  # type: ignore[import-not-found]
+    from js import URL
     from pyodide.code import run_js
 
     # Files in a wheel have no URL, so both modules are given one. The shim's is revoked once it is imported; the

@@ -176,6 +176,32 @@ def test_a_webgpu_batch_of_unequal_lengths_gives_each_text_its_own_answer(client
     assert [each[0]["score"] for each in labels[:4]] == pytest.approx([each[0]["score"] for each in alone], abs=1e-5)
 
 
+def test_a_script_tag_puts_load_on_the_page(client: Client) -> None:
+    client.page.evaluate("""() => new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      Object.assign(script, { type: "module", src: "/edgeinfer/edgeinfer.js", onload: resolve, onerror: reject });
+      document.head.append(script);
+    })""")
+    tier = client.page.evaluate("""async () => {
+      const tiny = await edgeinfer.load({ task: "text-classification", model: "/models/tiny/" });
+      await tiny("good film");
+      return tiny.info.last.tier;
+    }""")
+    assert tier == "wasm"
+
+
+def test_two_pipelines_share_one_python_and_end_apart(client: Client) -> None:
+    tiers = client.evaluate("""async (_, load) => {
+      const options = { task: "text-classification", model: "models/tiny/" };
+      const [one, two] = await Promise.all([load(options), load(options)]);
+      await one.dispose();
+      const [label] = await two("good film");
+      return [two.info.last.tier, label.label];
+    }""")
+    assert tiers == ["wasm", "positive"]
+    assert len(client.fetched("python_worker.js")) == 1
+
+
 def test_a_second_visit_fetches_no_model_again(context: BrowserContext) -> None:
     first = Client(_open(context))
     assert first.load("tiny")["tier"] == "wasm"
