@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata, resources
+from itertools import count
 from typing import Any, Protocol
 
 from edgeinfer_browser.errors import EdgeInferError, from_fields
@@ -24,6 +25,9 @@ from edgeinfer_browser.wire import from_frame, to_frame
 
 #: Called with bytes loaded and bytes in total (0 when not known).
 OnProgress = Callable[[int, int], None]
+
+#: Numbers calls for ``abort``: one shim may serve several bridges.
+_calls = count(1)
 
 IN_BROWSER = sys.platform == "emscripten"
 
@@ -102,7 +106,6 @@ class PyodideBridge:
 
     def __init__(self, js_shim: Any = None) -> None:
         self._js_shim = js_shim
-        self._calls = 0
 
     async def probe(self) -> dict[str, Any]:  # noqa: D102 - as in Bridge, here and below
         return _object(await self._call("probe", {}))
@@ -174,8 +177,8 @@ class PyodideBridge:
         """Call one shim method. A cancelled caller aborts what it started on the JavaScript side."""
         from pyodide.ffi import create_proxy, to_js
 
-        js_shim = await self._shim()
-        self._calls = call = self._calls + 1
+        js_shim = self._js_shim or await self._shim()
+        call = next(_calls)
         js_on_progress = create_proxy(on_progress) if on_progress else None
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         try:

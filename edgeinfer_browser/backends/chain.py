@@ -86,6 +86,8 @@ class Chain:
                     raise _no_backend(failed) from error
 
     async def _load(self, failed: list[Attempt]) -> Backend:
+        if self.current and not self._loading.locked():
+            return self.current
         async with self._loading:
             for left in range(len(self._waiting), 0, -1):
                 if self.current or self._closed:

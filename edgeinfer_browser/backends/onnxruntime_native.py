@@ -83,6 +83,8 @@ def create_session(path: str) -> onnxruntime.InferenceSession:
     """
     import onnxruntime
 
+    # The project promises that nothing leaves the machine, and a library's usage events would.
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = int(os.environ.get("EDGEINFER_NUM_THREADS", "0"))

@@ -53,27 +53,6 @@ def write(models: Path, name: str, graph: onnx.GraphProto) -> Path:
     return models / name
 
 
-def slow(models: Path) -> Path:
-    """``steps`` (int64 [1]) -> ``count``: as many turns of a loop, so a run takes as long as it is asked to."""
-    body = helper.make_graph(
-        [helper.make_node("Identity", ["go"], ["go_on"]), helper.make_node("Add", ["sum", "one"], ["sum_out"])],
-        "body",
-        [_value("turn", TensorProto.INT64, []), _value("go", TensorProto.BOOL, []), _float("sum", [1])],
-        [_value("go_on", TensorProto.BOOL, []), _float("sum_out", [1])],
-    )
-    constants = [
-        helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0]),
-        helper.make_tensor("zero", TensorProto.FLOAT, [1], [0.0]),
-        helper.make_tensor("yes", TensorProto.BOOL, [], [True]),
-    ]
-    nodes = [
-        helper.make_node("Squeeze", ["steps"], ["trips"]),
-        helper.make_node("Loop", ["trips", "yes", "zero"], ["count"], body=body),
-    ]
-    inputs = [_value("steps", TensorProto.INT64, [1])]
-    return write(models, "slow", helper.make_graph(nodes, "slow", inputs, [_float("count", [1])], constants))
-
-
 def kinds(models: Path) -> Path:
     """An input of several datatypes each, given back as it came; ``ratio`` is 1 / ``real``."""
     types = {

@@ -104,7 +104,8 @@ async def test_a_full_queue_is_429_with_retry_after(app: Starlette) -> None:
     await queue.turn.acquire()  # a run that takes its time
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
         waiting = [asyncio.ensure_future(client.post(INFER, json=as_json())) for _ in range(2)]
-        await asyncio.sleep(0.1)
+        while queue._admitted < 2:
+            await asyncio.sleep(0.01)
         for path, body in ((INFER, as_json()), ("/predict", {"inputs": "good"})):
             answer = await client.post(path, json=body)
             assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
