@@ -137,7 +137,7 @@ def choose(capabilities: Capabilities, manifest: ModelManifest, policy: Policy, 
         offline=capabilities.online is False,
     )
     tiers = [tier for tier in policy.tiers if policy.forced_tier or _exists(tier, capabilities.host)]
-    outcomes = [_consider(tier, capabilities, manifest, policy, api, shortcut) for tier in tiers]
+    outcomes = [outcome for tier in tiers for outcome in _consider(tier, capabilities, manifest, policy, api, shortcut)]
     return Choice(
         tuple(outcome for outcome in outcomes if isinstance(outcome, Candidate)),
         tuple(outcome for outcome in outcomes if isinstance(outcome, Refusal)),
@@ -151,13 +151,13 @@ def _exists(tier: str, host: str) -> bool:
 
 def _consider(
     tier: str, device: Capabilities, manifest: ModelManifest, policy: Policy, api: bool, shortcut: str | None
-) -> Candidate | Refusal:
+) -> list[Candidate] | list[Refusal]:
     if tier == "api":
-        return Candidate("api", None) if api else Refusal("api", "No API base URL was given.")
+        return [Candidate("api", None)] if api else [Refusal("api", "No API base URL was given.")]
     reason = shortcut or _tier_refusal(tier, device, policy)
     if reason:
-        return Refusal(tier, reason)
-    return _best_dtype(tier, device, manifest, policy)
+        return [Refusal(tier, reason)]
+    return _dtypes(tier, device, manifest, policy)
 
 
 def _tier_refusal(tier: str, device: Capabilities, policy: Policy) -> str | None:
@@ -184,15 +184,16 @@ def _webgpu_tier_refusal(device: Capabilities, policy: Policy) -> str | None:
     return None
 
 
-def _best_dtype(tier: str, device: Capabilities, manifest: ModelManifest, policy: Policy) -> Candidate | Refusal:
+def _dtypes(
+    tier: str, device: Capabilities, manifest: ModelManifest, policy: Policy
+) -> list[Candidate] | list[Refusal]:
+    """The best dtype of a packed model; each that may be, where only the download tells which files there are."""
     wanted = (policy.dtype,) if policy.dtype else DTYPES_BY_TIER[tier]
-    why = []
-    for dtype in wanted:
-        reason = _dtype_refusal(tier, dtype, device, manifest, policy)
-        if reason is None:
-            return Candidate(tier, dtype)
-        why.append(f"{dtype}: {reason}")
-    return Refusal(tier, "; ".join(why))
+    why = {dtype: _dtype_refusal(tier, dtype, device, manifest, policy) for dtype in wanted}
+    feasible = [Candidate(tier, dtype) for dtype, reason in why.items() if reason is None]
+    if feasible:
+        return feasible[:1] if manifest.packed else feasible
+    return [Refusal(tier, "; ".join(f"{dtype}: {reason}" for dtype, reason in why.items()))]
 
 
 def _dtype_refusal(tier: str, dtype: str, device: Capabilities, manifest: ModelManifest, policy: Policy) -> str | None:

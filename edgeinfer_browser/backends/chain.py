@@ -39,6 +39,8 @@ class Chain:
     ) -> None:
         self.attempts = [Attempt(refusal.tier, None, False, refusal.reason) for refusal in choice.refusals]
         self.current: Backend | None = None
+        #: The backend that gave the latest answer: with calls side by side, not always the current one.
+        self.answered: Backend | None = None
         #: What every error lists first: the refusals, and the tiers that were given up for good.
         self._given_up = list(self.attempts)
         self._closed = False
@@ -76,7 +78,9 @@ class Chain:
             backend = await self._load(failed)
             started = time.monotonic()
             try:
-                return await question(backend)
+                answer = await question(backend)
+                self.answered = backend
+                return answer
             except InputError:
                 raise  # it would fail everywhere
             except EdgeInferError as error:

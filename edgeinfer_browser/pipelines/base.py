@@ -38,6 +38,8 @@ class Info:
     capabilities: Capabilities
     model: str
     revision: str
+    #: Made by ``edgeinfer pack``: files are verified and tiers proved. False for a plain Hugging Face folder.
+    packed: bool
     tokenizer: str
     last: LastCall | None
 
@@ -51,6 +53,7 @@ class Info:
             "capabilities": self.capabilities.to_json(),
             "model": self.model,
             "revision": self.revision,
+            "packed": self.packed,
             "tokenizer": self.tokenizer,
             "last": last,
         }
@@ -114,6 +117,7 @@ class Pipeline:
             capabilities=self._capabilities,
             model=self._manifest.name,
             revision=self._manifest.revision,
+            packed=self._manifest.packed,
             tokenizer=self._tokenizer_name,
             last=self._last,
         )
@@ -136,7 +140,7 @@ class Pipeline:
         started = time.perf_counter()
         chain = self._runner.chain
         outputs = [await chain.run(feeds[0])] if len(feeds) == 1 else await chain.run_many(feeds)
-        backend = chain.current
+        backend = chain.answered or chain.current
         if backend:
             milliseconds = (time.perf_counter() - started) * 1000
             self._last = LastCall(backend.tier, backend.dtype, milliseconds, len(feeds))

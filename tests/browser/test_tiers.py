@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.client import Client, tried
+from tests.browser.conftest import SENTIMENT
 
 TEXT = "I love it"
 
@@ -174,6 +176,19 @@ def test_a_webgpu_batch_of_unequal_lengths_gives_each_text_its_own_answer(client
     alone = [client.call(text)[0] for text in texts[:4]]
     assert [each[0]["label"] for each in labels[:4]] == [each[0]["label"] for each in alone]
     assert [each[0]["score"] for each in labels[:4]] == pytest.approx([each[0]["score"] for each in alone], abs=1e-5)
+
+
+def test_a_plain_hugging_face_folder_works_and_says_that_it_guarantees_less(client: Client, site: Path) -> None:
+    plain = site / "plain"
+    plain.mkdir(exist_ok=True)
+    for name in ("config.json", "tokenizer.json", "onnx"):
+        if not (plain / name).exists():
+            (plain / name).symlink_to(SENTIMENT / name)
+    client.load(model="../plain", api=None)
+    labels, info = client.call(TEXT)
+    assert (info["last"]["tier"], info["last"]["dtype"]) == ("wasm", "q8")
+    assert labels[0]["label"] == "positive"
+    assert (info["packed"], info["revision"]) == (False, "")
 
 
 def test_a_script_tag_puts_load_on_the_page(client: Client) -> None:

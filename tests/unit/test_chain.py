@@ -293,3 +293,11 @@ async def test_a_late_failure_of_a_tier_that_was_left_already_does_not_demote_it
     assert tested.current is second
     assert not second.closed
     assert third.loads == 0
+
+
+async def test_it_is_known_which_tier_gave_the_latest_answer() -> None:
+    first, second = tier("webgpu", RunError("device lost")), tier("wasm")
+    tested = chain(first, second)
+    assert tested.answered is None
+    await tested.run(TEXT)
+    assert tested.answered is second

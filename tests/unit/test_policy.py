@@ -260,3 +260,17 @@ def test_where_the_gates_say_remote_the_choice_is_the_api_alone(case: dict[str, 
     )
     choice = choose(here, MODEL, Policy.of(case["preset"], tier=case.get("tier")), api=True)
     assert tiers(choice) == ["api"]
+
+
+def test_a_packed_model_has_one_candidate_a_tier_and_a_plain_folder_every_dtype_that_may_be() -> None:
+    packed = choose(device(), MODEL, wish(), api=True)
+    assert [(c.tier, c.dtype) for c in packed.candidates] == [("webgpu", "fp16"), ("wasm", "q8"), ("api", None)]
+    plain = choose(device(), model("fp32", "fp16", "q8", packed=False), wish(), api=True)
+    assert [(c.tier, c.dtype) for c in plain.candidates] == [
+        ("webgpu", "fp16"),
+        ("webgpu", "fp32"),
+        ("webgpu", "q8"),
+        ("wasm", "q8"),
+        ("wasm", "fp32"),
+        ("api", None),
+    ]
