@@ -6,23 +6,35 @@ Elsewhere the exact commands are printed and the exit code is 1.
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FIREFOX = ("firefox-esr",)
 
-#: what is looked for -> (candidates, environment variable that names one, Debian packages, what else helps)
-BROWSERS = {
-    "Chromium": (CHROMIUM, "EDGEINFER_CHROMIUM", ["chromium"], "or install Google Chrome, or set EDGEINFER_CHROMIUM"),
+#: Where a Vulkan driver says that it is there; Firefox has no WebGPU adapter without one. Only Linux needs it.
+VULKAN = "/usr/share/vulkan/icd.d/*.json"
+
+#: what is needed -> (whether it is there, Debian packages, what else helps)
+NEEDS: dict[str, tuple[Callable[[], bool], list[str], str]] = {
+    "Chromium": (
+        lambda: found(CHROMIUM, "EDGEINFER_CHROMIUM"),
+        ["chromium"],
+        "or install Google Chrome, or set EDGEINFER_CHROMIUM",
+    ),
     "Firefox ESR": (
-        FIREFOX,
-        "EDGEINFER_FIREFOX",
-        ["firefox-esr", "libvulkan1", "mesa-vulkan-drivers"],
+        lambda: found(("firefox-esr",), "EDGEINFER_FIREFOX"),
+        ["firefox-esr"],
         "or set EDGEINFER_FIREFOX to an ESR's executable",
+    ),
+    "a Vulkan driver": (
+        lambda: sys.platform != "linux" or bool(glob.glob(VULKAN)),
+        ["libvulkan1", "mesa-vulkan-drivers"],
+        "or your graphics card's own",
     ),
 }
 
@@ -30,11 +42,11 @@ BROWSERS = {
 def main() -> int:
     """Report, install, report again."""
     problems = [*python_problem(), *node_problem()]
-    missing = missing_browsers()
+    missing = missing_needs()
     if missing and can_apt():
-        apt_install([package for name in missing for package in BROWSERS[name][2]])
-        missing = missing_browsers()
-    problems += [browser_problem(name) for name in missing]
+        apt_install([package for name in missing for package in NEEDS[name][1]])
+        missing = missing_needs()
+    problems += [need_problem(name) for name in missing]
     for problem in problems:
         print(f"set-up: {problem}", file=sys.stderr)
     return 1 if problems else 0
@@ -64,14 +76,14 @@ def node_problem() -> list[str]:
     return []
 
 
-def missing_browsers() -> list[str]:
-    """Names of the browsers that are not there."""
-    return [name for name, (commands, variable, _, _) in BROWSERS.items() if not find(commands, variable)]
+def missing_needs() -> list[str]:
+    """Names of what is not there."""
+    return [name for name, (is_there, _, _) in NEEDS.items() if not is_there()]
 
 
-def find(commands: tuple[str, ...], variable: str) -> str | None:
-    """The executable, or None."""
-    return os.environ.get(variable) or next(filter(None, map(shutil.which, commands)), None)
+def found(commands: tuple[str, ...], variable: str) -> bool:
+    """Whether one of the commands is there, or the variable names one."""
+    return bool(os.environ.get(variable)) or any(map(shutil.which, commands))
 
 
 def can_apt() -> bool:
@@ -80,7 +92,7 @@ def can_apt() -> bool:
 
 
 def apt_install(packages: list[str]) -> None:
-    """Install Debian packages; a failure shows apt's own words and is reported as a missing browser afterwards."""
+    """Install Debian packages; a failure shows apt's own words, and what is missing is told afterwards."""
     print(f"set-up: installing {' '.join(packages)} with apt-get", file=sys.stderr)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *packages]):
@@ -89,9 +101,9 @@ def apt_install(packages: list[str]) -> None:
             print(done.stderr, file=sys.stderr)
 
 
-def browser_problem(name: str) -> str:
+def need_problem(name: str) -> str:
     """What is missing and how to get it."""
-    _, _, packages, otherwise = BROWSERS[name]
+    _, packages, otherwise = NEEDS[name]
     return f"{name} is missing. On Debian or Ubuntu: sudo apt-get install {' '.join(packages)} ({otherwise})."
 
 

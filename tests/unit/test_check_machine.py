@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 
 import check_machine
@@ -25,11 +27,13 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Arrange:
                 return subprocess.CompletedProcess(command, 0, node, "")
             ran.append(command)
             if command[1] == "install":
-                present.update({"chromium": ["chromium"], "firefox-esr": ["firefox-esr"]}.get(command[-1], command[5:]))
+                present.update(command[5:])
             return subprocess.CompletedProcess(command, 0, "", "")
 
         monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}" if name in present else None)
         monkeypatch.setattr(subprocess, "run", run)
+        monkeypatch.setattr(glob, "glob", lambda _: ["lvp_icd.json"] if "mesa-vulkan-drivers" in present else [])
+        monkeypatch.setattr(sys, "platform", "linux")
         monkeypatch.setattr(os, "geteuid", lambda: 0 if root else 1000)
         for variable in ("EDGEINFER_CHROMIUM", "EDGEINFER_FIREFOX"):
             monkeypatch.delenv(variable, raising=False)
@@ -39,7 +43,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Arrange:
 
 
 def test_a_machine_with_everything_is_left_alone(machine: Arrange, capsys: pytest.CaptureFixture[str]) -> None:
-    ran = machine("node", "npm", "chromium", "firefox-esr", "apt-get", root=True)
+    ran = machine("node", "npm", "chromium", "firefox-esr", "mesa-vulkan-drivers", "apt-get", root=True)
     assert check_machine.main() == 0
     assert (ran, capsys.readouterr().err) == ([], "")
 
@@ -61,6 +65,7 @@ def test_without_root_or_apt_what_is_missing_is_named_with_the_command(
     assert "sudo apt-get install chromium" in said
     assert "EDGEINFER_CHROMIUM" in said
     assert "sudo apt-get install firefox-esr" in said
+    assert "sudo apt-get install libvulkan1 mesa-vulkan-drivers" in said
     assert ran == []
 
 
@@ -76,6 +81,6 @@ def test_a_missing_or_old_node_is_named(
 
 
 def test_a_browser_named_by_its_variable_will_do(machine: Arrange, monkeypatch: pytest.MonkeyPatch) -> None:
-    machine("node", "npm", "google-chrome")
+    machine("node", "npm", "google-chrome", "mesa-vulkan-drivers")
     monkeypatch.setenv("EDGEINFER_FIREFOX", "/opt/firefox/firefox")
     assert check_machine.main() == 0
