@@ -73,7 +73,10 @@ class Pipeline {
   info = { tier: null, dtype: null, attempts: [], capabilities: null, last: null };
   /** Settles when the local tier is ready (or cannot be). @type {Promise<void>} */
   ready = Promise.resolve();
+  /** The Python worker this pipeline lives in; 0 while it is in none. */
   #generation = 0;
+  /** The load that is under way, shared by all who wait for it. @type {Promise<void> | undefined} */
+  #loading;
   #disposed = false;
 
   /** @param {LoadOptions} options */
@@ -103,7 +106,10 @@ class Pipeline {
     if (this.remoteOnly) return this.#useApi(this.remoteOnly);
     this.#requireWebAssembly();
     this.client.listeners.set(this.number, (progress) => this.onProgress(progress));
-    const loading = this.#loadLocal();
+    const loading = this.#loadLocal().catch((error) => {
+      this.client.listeners.delete(this.number);
+      throw error;
+    });
     const mayLeave = this.options.api && !this.options.tier && this.options.policy !== "only-local";
     if (this.whileLoading !== "api" || !mayLeave) return loading;
     this.#useApi("The local tier is loading.");
@@ -141,13 +147,30 @@ class Pipeline {
     this.onProgress({ stage: "ready", message: `api: ${reason}` });
   }
 
-  async #loadLocal() {
+  #loadLocal() {
+    this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
+    return this.#loading;
+  }
+
+  async #load() {
     this.onProgress({ stage: "python", message: "Starting Python" });
-    await within(this.client.ask("boot", {}), BOOT_SECONDS, "Starting Python");
+    await this.#boot();
     const generation = this.client.generation;
     const { info } = await this.client.ask("load", { pipeline: this.number, options: this.options });
     this.info = info;
     this.#generation = generation;
+    if (this.#disposed) await this.#release(); // while it was loading
+  }
+
+  async #boot() {
+    const booting = this.client.ask("boot", {});
+    try {
+      await within(booting, BOOT_SECONDS, "Starting Python");
+    } catch (error) {
+      booting.catch(() => {}); // a worker that hangs is ended, and this is then its last word
+      if (/** @type {Error} */ (error).name === "DeadlineError") this.client.end("Python did not start.");
+      throw error;
+    }
   }
 
   /**
@@ -194,6 +217,10 @@ class Pipeline {
     if (this.#disposed) return;
     this.#disposed = true;
     this.client.listeners.delete(this.number);
+    await this.#release();
+  }
+
+  async #release() {
     if (this.#generation && this.#generation === this.client.generation) {
       await this.client.ask("dispose", { pipeline: this.number });
     }

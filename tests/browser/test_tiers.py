@@ -217,6 +217,18 @@ def test_two_pipelines_share_one_python_and_end_apart(client: Client) -> None:
     assert len(client.fetched("python_worker.js")) == 1
 
 
+def test_disposing_while_the_local_tier_loads_leaves_no_session_behind(client: Client) -> None:
+    client.load("tiny", whileLoading="api")
+    assert client.call("good film")[1]["last"]["tier"] == "api"
+    client.evaluate("async () => { await pipeline.dispose(); await pipeline.ready; }")
+    for _ in range(50):  # the browser tells of a worker's end in its own time
+        left = [worker for worker in client.page.workers if worker.url.endswith("session_worker.js")]
+        if not left:
+            break
+        client.page.wait_for_timeout(100)
+    assert left == []
+
+
 def test_a_second_visit_fetches_no_model_again(context: BrowserContext) -> None:
     first = Client(_open(context))
     assert first.load("tiny")["tier"] == "wasm"
