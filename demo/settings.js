@@ -13,7 +13,9 @@ const policy = byId("policy", "select");
 /** What the address asks for; a name that does not exist is passed on, and the pipeline says which do. */
 export function readSettings() {
   const query = new URLSearchParams(location.search);
-  return { tier: query.get("tier") || undefined, policy: query.get("policy") || undefined };
+  const tier = query.get("tier") || undefined;
+  // The policy is what "Automatic" means; with a tier chosen it has no say, and could rule that tier out.
+  return { tier, policy: (!tier && query.get("policy")) || undefined };
 }
 
 /**

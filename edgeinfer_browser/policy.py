@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from edgeinfer_browser.capabilities import Capabilities
-from edgeinfer_browser.errors import UnknownNameError
+from edgeinfer_browser.errors import InputError, UnknownNameError
 from edgeinfer_browser.manifest import SUFFIXES, ModelManifest, Variant
 
 #: Tiers a call can name: the browser's two, the server's own, and the network.
@@ -58,6 +58,7 @@ class Policy:
 
         Raises:
             UnknownNameError: for a name that does not exist; the message lists those that do.
+            InputError: for a tier that the preset rules out, as "api" is by ``only-local``.
         """
         if preset not in PRESETS:
             raise UnknownNameError.of("policy preset", preset, PRESETS)
@@ -68,6 +69,12 @@ class Policy:
         policy = replace(PRESETS[preset], dtype=dtype)
         if tier is None:
             return policy
+        if tier not in policy.tiers:
+            raise InputError(
+                f"The policy {preset!r} rules out the tier {tier!r}. It allows {', '.join(policy.tiers)}.",
+                policy=preset,
+                tier=tier,
+            )
         return replace(policy, tiers=(tier,), forced_tier=tier, software_adapter=True, strict=False)
 
 

@@ -128,6 +128,11 @@ class Pipeline {
       const why = `Unknown ${kind} ${JSON.stringify(given)}. Known: ${names.join(", ")}.`;
       throw new ShimError("UnknownNameError", why, { kind, name: given, known: names });
     }
+    const { policy, tier } = this.options;
+    const ruledOut = tier && (tier === "api" ? policy === "only-local" : policy === "only-remote");
+    if (!ruledOut) return;
+    const why = `The policy ${JSON.stringify(policy)} rules out the tier ${JSON.stringify(tier)}.`;
+    throw new ShimError("InputError", why, { policy, tier });
   }
 
   /** Pyodide is WebAssembly too: where that cannot be, neither a local tier nor Python can. */

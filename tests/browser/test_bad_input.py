@@ -81,6 +81,16 @@ def test_an_unknown_name_lists_the_known_ones(client: Client, options: dict[str,
     assert client.load("tiny")["tier"] == "wasm"
 
 
+@pytest.mark.parametrize(("policy", "tier"), [("only-local", "api"), ("only-remote", "wasm")])
+def test_a_tier_that_the_policy_rules_out_is_refused_and_nothing_is_sent(
+    client: Client, policy: str, tier: str
+) -> None:
+    with pytest.raises(InputError, match="rules out the tier"):
+        client.load("tiny", policy=policy, tier=tier)
+    assert client.fetched("/api/") == []
+    assert client.load("tiny")["tier"] == "wasm"
+
+
 def test_a_dtype_the_model_lacks_is_refused_with_those_it_has(client: Client) -> None:
     with pytest.raises(EdgeInferError, match=r"it has fp32, q8") as caught:
         client.load("tiny", dtype="q4", api=None)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from edgeinfer_browser.capabilities import Capabilities
-from edgeinfer_browser.errors import UnknownNameError
+from edgeinfer_browser.errors import InputError, UnknownNameError
 from edgeinfer_browser.policy import PRESETS, Choice, Policy, choose, remote_only_reason
 from tests.unit.fakes import device, model, variant
 
@@ -260,6 +260,12 @@ def test_where_the_gates_say_remote_the_choice_is_the_api_alone(case: dict[str, 
     )
     choice = choose(here, MODEL, Policy.of(case["preset"], tier=case.get("tier")), api=True)
     assert tiers(choice) == ["api"]
+
+
+@pytest.mark.parametrize(("preset", "tier"), [("only-local", "api"), ("only-remote", "wasm")])
+def test_a_tier_that_the_preset_rules_out_is_refused(preset: str, tier: str) -> None:
+    with pytest.raises(InputError, match=f"{preset}.*rules out the tier '{tier}'"):
+        Policy.of(preset, tier=tier)
 
 
 def test_a_packed_model_has_one_candidate_a_tier_and_a_plain_folder_every_dtype_that_may_be() -> None:
