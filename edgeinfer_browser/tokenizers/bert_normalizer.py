@@ -39,7 +39,7 @@ class BertNormalizer:
         else:
             table = self._table
             origins = [index for index, char in enumerate(text) for _ in table[ord(char)]]
-            string.replace(changed, origins)
+            string.realign(changed, origins)
 
     def change(self, char: str) -> str:
         """What becomes of one character when no mark has to move."""

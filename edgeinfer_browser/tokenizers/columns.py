@@ -21,10 +21,12 @@ class Columns:
         ids, tokens, spans = pieces
         self.ids += ids
         self.tokens += tokens
-        starts = string.starts
+        starts, ends = string.starts, string.ends
         if starts is None:
             start += string.shift
             self.offsets += [(start + begin, start + end) for begin, end in spans]
+        elif ends is not None:
+            self.offsets += [(starts[start + begin], ends[start + end - 1]) for begin, end in spans]
         else:
             self.offsets += [(starts[start + begin], starts[start + end - 1] + 1) for begin, end in spans]
         self.word_ids += [word] * len(ids)
