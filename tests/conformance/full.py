@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import groupby
 from operator import itemgetter
@@ -21,23 +21,47 @@ from typing import Any
 import tokenizers
 
 import edgeinfer_browser.tokenizers as port
-from tests.conformance.compare import Question, difference
+from edgeinfer_browser.tokenizers import TokenizerLike, load_tokenizer
+from tests.conformance.compare import Question, difference, differences, questions
 from tests.conformance.real import both, evaluation_questions, names, random_questions
+from tests.conformance.samples import Samples
+from tests.conformance.synthetic import cases
+from tests.conformance.synthetic_models import WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 CHUNK = 5_000
 EVALUATION = -1
+#: All synthetic tokenizers together, as one row of the table.
+SYNTHETIC = "synthetic"
 Row = dict[str, Any]
+#: The Rust library, the port, and what to ask both.
+Asked = tuple[TokenizerLike, TokenizerLike, list[Question]]
 
 
 def work(name: str, chunk: int) -> Row:
     """Compare one chunk: how many strings, how many equal, and the first differences in words."""
+    if name == SYNTHETIC:
+        return _row(name, chunk, _all_synthetic(chunk))
     asked = evaluation_questions() if chunk == EVALUATION else [*random_questions(name, str(chunk), CHUNK)]
-    rust, ours = both(name)
-    found = [question for question in asked if question.ask(rust) != question.ask(ours)]
-    strings, unequal = _strings(asked), _strings(found)
-    said = [difference(rust, ours, question) for question in found[:3]]
-    return {"name": name, "chunk": chunk, "strings": strings, "equal": strings - unequal, "said": said}
+    return _row(name, chunk, [(*both(name), asked)])
+
+
+def _all_synthetic(chunk: int) -> Iterator[Asked]:
+    for case, spec in cases().items():
+        data = json.dumps(spec).encode()
+        added = [token["content"] for token in spec["added_tokens"]]
+        asked = [*questions(Samples(f"{case} {chunk}", WORDS, added), CHUNK // len(cases()))]
+        yield load_tokenizer(data), load_tokenizer(data, prefer_rust=False), asked
+
+
+def _row(name: str, chunk: int, parts: Iterable[Asked]) -> Row:
+    strings, unequal, said = 0, 0, list[str]()
+    for rust, ours, asked in parts:
+        found = differences(rust, ours, asked)
+        strings += _strings(asked)
+        unequal += _strings(found)
+        said += [difference(rust, ours, question) for question in found[:1]]
+    return {"name": name, "chunk": chunk, "strings": strings, "equal": strings - unequal, "said": said[:5]}
 
 
 def _strings(asked: list[Question]) -> int:
@@ -90,7 +114,7 @@ def main() -> int:
     arguments = parser.parse_args()
     os.environ |= {"RUST_BACKTRACE": "0", "TOKENIZERS_PARALLELISM": "false"}
     chunks = [EVALUATION, *range(-(-arguments.strings // CHUNK))]
-    wanted = [(name, chunk) for name in arguments.names or names() for chunk in chunks]
+    wanted = [(name, chunk) for name in arguments.names or [*names(), SYNTHETIC] for chunk in chunks]
     log = ROOT / ".cache/conformance" / f"{source_key()}.jsonl"
     log.parent.mkdir(parents=True, exist_ok=True)
     rows = []
