@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from edgeinfer_browser.tokenizers.components import Spec, build
+from edgeinfer_browser.tokenizers.unigram import Unigram
 from edgeinfer_browser.tokenizers.wordpiece import Pieces, WordPiece
 
 
@@ -20,7 +21,10 @@ class Model(Protocol):
 
 
 #: Every model this package knows, by its ``type``.
-MODELS: Mapping[str, Callable[[Spec], Model]] = {"WordPiece": WordPiece.from_spec}
+MODELS: Mapping[str, Callable[[Spec], Model]] = {
+    "Unigram": Unigram.from_spec,
+    "WordPiece": WordPiece.from_spec,
+}
 
 
 def model(spec: Spec) -> Model:

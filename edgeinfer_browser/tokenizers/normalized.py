@@ -12,7 +12,7 @@ original text, in code points. It begins as (i, i + 1), is copied from character
 
 For a caller: ``string.normalized`` is the text; ``string.span(a, b)`` the place of a stretch in the original;
 ``string.slice(a, b)`` and ``string.slices(spans)`` are parts that can be changed on their own (each knows its
-absolute place); ``prepend``, ``append``, ``replace``, ``strip``, ``filter``, ``map``, ``transform`` and ``realign``
+absolute place); ``prepend``, ``replace``, ``strip``, ``filter``, ``map``, ``transform`` and ``realign``
 change the string in place. ``find_spans(pattern, text)`` finds matches as Rust's regular expressions do.
 While nothing was inserted or removed no alignment is stored, and every step costs next to nothing.
 """
@@ -165,12 +165,6 @@ class NormalizedString:
         """Put a text in front, unless the string is empty."""
         if self.normalized and text:
             self.realign(text + self.normalized, [*[0] * len(text), *range(len(self.normalized))])
-
-    def append(self, text: str) -> None:
-        """Put a text at the end, unless the string is empty."""
-        size = len(self.normalized)
-        if size and text:
-            self.realign(self.normalized + text, [*range(size), *[size - 1] * len(text)])
 
     def replace(self, pattern: str | Pattern, content: str) -> None:
         """Put ``content`` in place of each match; a ``str`` pattern is taken literally, an empty one never found."""
