@@ -9,7 +9,6 @@ import random
 
 import pytest
 
-from edgeinfer_browser.errors import InputError
 from tests.conformance.compare import Question, difference, differences
 from tests.conformance.real import both, evaluation_questions, evaluation_texts, load, names, random_questions, samples
 from tests.conformance.tokenizer_samples import columns
@@ -67,14 +66,3 @@ def test_the_vocabulary(name: str) -> None:
     assert [port.id_to_token(key) for key in some] == tokens
     known = [token for token in tokens if token is not None]
     assert [port.token_to_id(token) for token in known] == [rust.token_to_id(token) for token in known]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_half_a_surrogate_pair_is_refused_as_the_binding_refuses_it(name: str) -> None:
-    for tokenizer in both(name):
-        with pytest.raises(InputError):
-            tokenizer.encode("a\ud83d")
-        with pytest.raises(InputError):
-            tokenizer.encode_batch(["fine", ("fine", "\udc00")])
-        with pytest.raises(InputError):
-            tokenizer.encode(["fine", "\udfff"], is_pretokenized=True)
