@@ -81,12 +81,15 @@ def pattern_lines() -> Iterator[str]:
     yield from table("CATEGORIES", categories)
     yield "#: Scripts, by the names that patterns use."
     yield from table("SCRIPTS", {name: members(rf"\p{{{name}}}") for name in SCRIPTS.split()})
-    yield "#: Other classes: ``\\s``; what ``\\w`` has besides L, M, Nd, Nl and Pc; Rust's numbers besides N."
+    yield "#: ``\\s``; Rust's numbers besides N; besides L, M, Nd, Nl, Pc: ``\\w``, and ``\\w`` in Rust's own patterns."
     rest = {"space": members(r"\s"), "word": word - everywhere}
     # Rust's own idea of a number (char::is_numeric) is from a later Unicode than Oniguruma's.
     rest["numeric"] = digits - members(r"\p{N}")
     assert digits > members(r"\p{N}")
-    yield from table("EXTRA", rest)
+    plain = pre_tokenizers.Whitespace().pre_tokenize_str
+    rust_word = {code for code in CODE_POINTS if len(plain(f"a{chr(code)}a")) == 1}
+    rest["rust_word"], rest["not_rust_word"] = rust_word - everywhere, everywhere - rust_word
+    yield from table("EXTRA", {name: codes for name, codes in rest.items() if codes})
 
 
 def script_lines() -> Iterator[str]:

@@ -84,3 +84,9 @@ def word_in_set() -> Ranges:
 def numeric() -> Ranges:
     """Numbers of every kind in Rust's own table, which is newer than Oniguruma's."""
     return union((_category("N"), parsed(EXTRA["numeric"])))
+
+
+@cache
+def rust_word() -> Ranges:
+    """``\\w`` in Rust's own regular expressions, which the Whitespace pre-tokenizer uses."""
+    return union((*(_category(name) for name in ("L", "M", "Nd", "Nl", "Pc")), parsed(EXTRA["rust_word"])))

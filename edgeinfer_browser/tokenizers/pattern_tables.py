@@ -403,9 +403,10 @@ SCRIPTS: dict[str, str] = {
     "Thai": "E01-E3A E40-E5B",
     "Tibetan": "F00-F47 F49-F6C F71-F97 F99-FBC FBE-FCC FCE-FD4 FD9-FDA",
 }
-#: Other classes: ``\s``; what ``\w`` has besides L, M, Nd, Nl and Pc; Rust's numbers besides N.
+#: ``\s``; numbers of Rust besides N; what ``\w`` has besides L, M, Nd, Nl, Pc here and in Rust's own patterns.
 EXTRA: dict[str, str] = {
     "space": "9-D 20 85 A0 1680 2000-200A 2028-2029 202F 205F 3000",
     "word": "B2-B3 B9 BC-BE 24B6-24E9 1F130-1F149 1F150-1F169 1F170-1F189",
     "numeric": "11DE0-11DE9 16FF4-16FF6",
+    "rust_word": "200C-200D 24B6-24E9 1F130-1F149 1F150-1F169 1F170-1F189",
 }

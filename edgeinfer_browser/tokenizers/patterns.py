@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 
 from edgeinfer_browser.errors import TokenizerError
 from edgeinfer_browser.tokenizers.normalized import Span
-from edgeinfer_browser.tokenizers.pattern_parser import Parser
-from edgeinfer_browser.tokenizers.ranges import LAST
+from edgeinfer_browser.tokenizers.pattern_parser import Parser, Translation
+from edgeinfer_browser.tokenizers.ranges import LAST, Ranges
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
@@ -21,15 +21,26 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def matcher(pattern: str) -> Matcher:
     """A Matcher for the pattern; raises TokenizerError for one it cannot translate."""
-    return Matcher(pattern)
+    return Matcher(Parser(pattern).parse(), pattern)
+
+
+@lru_cache(maxsize=64)
+def literal_matcher(text: str) -> Matcher:
+    """A Matcher for a text that stands for itself."""
+    return Matcher(Translation([re.escape(text)], is_nullable=not text), text)
+
+
+def class_matcher(*parts: str | Ranges) -> Matcher:
+    """A Matcher for a pattern in Python's syntax, with sets of characters between; it never matches nothing."""
+    return Matcher(Translation([*parts], is_nullable=False), str(parts))
 
 
 class Matcher:
     """Finds a pattern in texts; a text of ASCII, or of the Basic Multilingual Plane, has faster character sets."""
 
-    def __init__(self, pattern: str) -> None:
-        self._source = pattern
-        self._translation = Parser(pattern).parse()
+    def __init__(self, translation: Translation, source: str) -> None:
+        self._source = source
+        self._translation = translation
         # Errors in the pattern, such as look-behind of any length, should show now and not with the first text.
         self._ascii = self._compile(0x7F)
 
@@ -71,9 +82,9 @@ _BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]")
 
 def _spans_of_nullable(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     # Unlike in Python, an empty match right after another match is passed over, and the search goes on
-    # one character later.
+    # one character later. In an empty text the Rust library finds nothing.
     at, last = 0, -1
-    while at <= len(text):
+    while at <= len(text) and text:
         match = pattern.search(text, at)
         if match is None:
             return

@@ -9,6 +9,7 @@ from typing import Any
 
 from edgeinfer_browser.errors import InputError, TokenizerError
 from edgeinfer_browser.tokenizers.added_tokens import AddedToken, AddedVocabulary
+from edgeinfer_browser.tokenizers.byte_words import ByteWords
 from edgeinfer_browser.tokenizers.columns import Columns
 from edgeinfer_browser.tokenizers.components import Spec, check_options
 from edgeinfer_browser.tokenizers.decoders import decoder
@@ -17,7 +18,7 @@ from edgeinfer_browser.tokenizers.models import model
 from edgeinfer_browser.tokenizers.normalized import NormalizedString
 from edgeinfer_browser.tokenizers.normalizers import normalizer
 from edgeinfer_browser.tokenizers.padding import Padding
-from edgeinfer_browser.tokenizers.pre_tokenizers import pre_tokenizer
+from edgeinfer_browser.tokenizers.pre_tokenizers import PreTokenizer, pre_tokenizer
 from edgeinfer_browser.tokenizers.processors import join, post_processor
 from edgeinfer_browser.tokenizers.protocols import TextInput
 from edgeinfer_browser.tokenizers.truncation import Truncation
@@ -37,8 +38,9 @@ class Tokenizer:
             raise TokenizerError(f"tokenizer.json has version {spec.get('version')!r}; known: '1.0'.")
         parts = {name: spec.get(name) for name in _PARTS}
         self._normalizer = normalizer(parts["normalizer"]) if parts["normalizer"] else None
-        self._pre_tokenizer = pre_tokenizer(parts["pre_tokenizer"]) if parts["pre_tokenizer"] else None
+        self._pre_tokenizer = pre_tokenizer(parts["pre_tokenizer"]) if parts["pre_tokenizer"] else PreTokenizer([])
         self._model = model(parts["model"] or {})
+        self._tokenize = (ByteWords(self._model) if self._pre_tokenizer.ends_in_bytes else self._model).tokenize
         self._processor = post_processor(parts["post_processor"]) if parts["post_processor"] else None
         self._decoder = decoder(parts["decoder"]) if parts["decoder"] else None
         tokens = map(AddedToken.from_spec, spec.get("added_tokens") or ())
@@ -145,13 +147,14 @@ class Tokenizer:
     def _encode_part(
         self, part: NormalizedString, columns: Columns, enough: int | None, word: int | None, index: int
     ) -> int:
-        spans = self._pre_tokenizer.split(part) if self._pre_tokenizer else [(0, len(part.normalized))]
-        text, tokenize, add, ids = part.normalized, self._model.tokenize, columns.add, columns.ids
-        for start, end in spans:
-            add(tokenize(text[start:end]), part, start, index if word is None else word)
-            index += 1
-            if enough is not None and len(ids) > enough:
-                break
+        tokenize, add, ids = self._tokenize, columns.add, columns.ids
+        for string, spans in self._pre_tokenizer.split(part):
+            text = string.normalized
+            for start, end in spans:
+                add(tokenize(text[start:end]), string, start, index if word is None else word)
+                index += 1
+                if enough is not None and len(ids) > enough:
+                    return index
         return index
 
     # -- ids to text

@@ -77,7 +77,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "normalizer option": ({"normalizer": BERT_NORMALIZER | {"fold": True}}, "'fold'. Known: clean_text"),
     "normalizer value": ({"normalizer": BERT_NORMALIZER | {"lowercase": 1}}, "lowercase = 1; it should be bool"),
     "no object": ({"normalizer": "NFD"}, "should be an object"),
-    "pre_tokenizer": ({"pre_tokenizer": {"type": "ByteLevel"}}, "unknown pre_tokenizer: 'ByteLevel'"),
+    "pre_tokenizer": ({"pre_tokenizer": {"type": "Bytes"}}, "unknown pre_tokenizer: 'Bytes'"),
     "model": ({"model": {"type": "Bigram"}}, "unknown model: 'Bigram'. Known: "),
     "no model": ({"model": None}, "unknown model: None"),
     "model option": ({"model": spec()["model"] | {"dropout": 0.1}}, "unknown option of WordPiece: 'dropout'"),

@@ -34,10 +34,11 @@ REAL = [GPT2, LLAMA3, LLAMA3.replace("{1,3}", ""), CL100K, O200K, DEEPSEEK]
 REAL += ["[一-龥\\u3040-ゟ゠-ヿ]+", r" ?[^(\s|.,!?…。，、।۔،)]+", r"\d{1,3}(?=(?:\d{3})*\b)", r"\s?\p{L}+", " {2,}"]
 SMALL = [
     r"\w+|[^\w\s]+", r"[\p{Han}]+|[\p{L}&&[^\p{Han}]]+", r"(?<=\d)(?=\d)", r"\b", r"\B", "a*", "a*?", "", "a|",
-    "(?<=a)", "^a", "^", "$", "a$", r"\Aa", r"\Z", r"\z", "a{1,2}+b", "a{,2}", "a{x", "{", "a{0}", "a{1,2}?", "[a-]", "[-a]",
-    "[a&&b]", "[a-c&&b-d]", "[[a-b]c]", "[^a[b]]", "[a-z&&[^b]]", "[^a-z&&[^b]]", "(?i)ab", "x(?i)a|b", "(?-i:a)b",
-    r"\x41\x{42}\u0043\/\-\_", r"\p{^L}", r"\P{L}", r"\p{uppercase letter}", r"[\w-]+", r"\h", r"[^\H]", "(?<name>a)b",
-    "(?>a+)b", "a++b", "a?+a", "(?i:s+)", "(?i:'S|’LL|[^k-s])", "(a|b)*c", "[[:space:]][[:^digit:]]", ".", "é",
+    "(?<=a)", "^a", "^", "$", "a$", r"\Aa", r"\Z", r"\z", "a{1,2}+b", "a{,2}", "a{x", "{", "a{0}", "a{1,2}?", "[a-]",
+    "[-a]", "[a&&b]", "[a-c&&b-d]", "[[a-b]c]", "[^a[b]]", "[a-z&&[^b]]", "[^a-z&&[^b]]", "(?i)ab", "x(?i)a|b",
+    "(?-i:a)b", r"\x41\x{42}\u0043\/\-\_", r"\p{^L}", r"\P{L}", r"\p{uppercase letter}", r"[\w-]+", r"\h", r"[^\H]",
+    "(?<name>a)b", "(?>a+)b", "a++b", "a?+a", "(?i:s+)", "(?i:'S|’LL|[^k-s])", "(a|b)*c", "[[:space:]][[:^digit:]]",
+    ".", "é",
 ]  # fmt: skip
 REFUSED = [
     ("a{2}?", "lazy", 4), ("a**", "repeat of a repeat", 3), ("[]a]", "empty set", 0), ("(?i:ss)", "ss", 5),
@@ -45,8 +46,9 @@ REFUSED = [
     (r"\pL", "p", 0), ("[[:alpha:]]", "alpha", 1), (r"\p{Klingon}", "Klingon", 0), ("(?P<n>a)", "group", 0),
     ("(?<=a|bc)d", "look-behind", None), ("(?=a)*b", "assertion", 0), ("a|*", "repeat of nothing", 2), ("(a", "end", 0),
     ("a)", "unmatched", 1), ("[a", "set without end", 0), ("[z-a]", "range", 1), (r"[\s-a]", "'-'", 3),
-    ("a{3,1}", "less", 1),     ("\\", "unfinished", 1), ("(" * 40 + ")" * 40, "levels of groups", None), ("[" * 40, "levels of sets", 31),
-    (r"(?i:[\p{Lu}])", "Lu", 5), (r"\x{110000}", "code point", 0), (r"(?i:[a-é])", "a-é", 5),
+    ("a{3,1}", "less", 1), ("\\", "unfinished", 1), ("(" * 40 + ")" * 40, "levels of groups", None),
+    ("[" * 40, "levels of sets", 31), (r"(?i:[\p{Lu}])", "Lu", 5), (r"\x{110000}", "code point", 0),
+    (r"(?i:[a-é])", "a-é", 5),
 ]  # fmt: skip
 ALPHABET = (
     "aAbBcsSkKdDtTlLrReEvVmM'’ \t\n\r\x0b\x0c\x1c\x85\xa0\u2003\u200b1²٣ⅷéßſK一あア한.,!$^€|\u0301\u0345😀👍🏽\u200d"
