@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgeinfer_browser.tokenizers.normal_forms import NormalForm
 from edgeinfer_browser.tokenizers.normalized import NormalizedString
 from edgeinfer_browser.tokenizers.unicode import code_points, combining_class, decompose, lower
 
@@ -26,11 +27,15 @@ class BertNormalizer:
         self._handle_chinese_chars = handle_chinese_chars
         self._strip_accents = lowercase if strip_accents is None else strip_accents
         self._lowercase = lowercase
+        self._decomposition = NormalForm("NFD")
         self._table = _CharTable(self)
 
     def normalize(self, string: NormalizedString) -> None:
         """Change the string in place."""
         text = string.normalized
+        if string.ends is not None:
+            self._normalize_by_steps(string)
+            return
         changed = text.translate(self._table)
         if _MOVES in changed:
             self._normalize_by_steps(string)
@@ -53,17 +58,18 @@ class BertNormalizer:
 
     def _prepare(self, char: str) -> str:
         if self._clean_text:
-            if char in code_points("REMOVED"):
-                return ""
-            char = " " if char in code_points("BLANK") else char
-        if self._handle_chinese_chars and char in code_points("CHINESE"):
-            return f" {char} "
-        return char
+            char = _cleaned(_kept(char))
+        return _apart(char) if char and self._handle_chinese_chars else char
 
     def _normalize_by_steps(self, string: NormalizedString) -> None:
-        string.map(self._prepare)
-        string.decompose(decompose)
-        string.map(_without_mark)
+        if self._clean_text:
+            string.map(_kept)
+            string.map(_cleaned)
+        if self._handle_chinese_chars:
+            string.map(_apart)
+        if self._strip_accents:
+            self._decomposition.normalize(string)
+            string.map(_without_mark)
         if self._lowercase:
             string.map(lower)
 
@@ -85,6 +91,18 @@ class _CharTable(dict[int, str]):
         if len(self) < _TABLE_SIZE:
             self[code] = changed
         return changed
+
+
+def _kept(char: str) -> str:
+    return "" if char in code_points("REMOVED") else char
+
+
+def _cleaned(char: str) -> str:
+    return " " if char and char in code_points("BLANK") else char
+
+
+def _apart(char: str) -> str:
+    return f" {char} " if char in code_points("CHINESE") else char
 
 
 def _without_mark(char: str) -> str:

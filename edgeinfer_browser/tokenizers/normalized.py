@@ -12,36 +12,21 @@ original text, in code points. It begins as (i, i + 1), is copied from character
 
 For a caller: ``string.normalized`` is the text; ``string.span(a, b)`` the place of a stretch in the original;
 ``string.slice(a, b)`` and ``string.slices(spans)`` are parts that can be changed on their own (each knows its
-absolute place); ``prepend``, ``replace``, ``strip``, ``filter``, ``map``, ``transform`` and ``realign``
-change the string in place. ``find_spans(pattern, text)`` finds matches as Rust's regular expressions do.
+absolute place); ``prepend``, ``replace``, ``replace_spans``, ``keep``, ``map``, ``transform`` and ``realign``
+change the string in place.
 While nothing was inserted or removed no alignment is stored, and every step costs next to nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
-from operator import itemgetter
-from typing import Protocol
+from collections.abc import Callable, Iterable
 
-from edgeinfer_browser.tokenizers.unicode import combining_class
+from edgeinfer_browser.errors import InputError
 
 Span = tuple[int, int]
-
-
-class Match(Protocol):
-    """What is needed of ``re.Match``."""
-
-    def span(self) -> Span:
-        """The (start, end) of the match."""
-
-
-class Pattern(Protocol):
-    """What is needed of ``re.Pattern``."""
-
-    def search(self, string: str, pos: int = 0, /) -> Match | None:
-        """The first match at or after ``pos``."""
+#: A new character, and how it stands to the old ones; see ``NormalizedString.transform``.
+Change = tuple[str, int]
 
 
 class NormalizedString:
@@ -111,54 +96,44 @@ class NormalizedString:
         self.starts = [starts[origin] for origin in origins]
         self.ends = [ends[origin] for origin in origins]
 
-    def transform(self, changes: Iterable[tuple[str, int]], removed: int = 0) -> None:
+    def transform(self, changes: Iterable[Change], removed: int = 0) -> None:
         """Put new characters in place of all; the first ``removed`` old ones are gone.
 
         Each comes with its change: 1 is inserted, 0 replaces one old character, -n replaces one and the n after it.
+        Raises InputError where the Rust library fails: it leaves out what came from nowhere, and then lacks characters.
         """
-        chars: list[str] = []
-        origins: list[int] = []
-        place = removed
-        for char, change in changes:
-            chars.append(char)
-            if change > 0:
-                origins.append(place - 1)
-            else:
-                origins.append(place)
-                place += 1 - change
-        self.realign("".join(chars), origins)
+        front = self._front()
+        text, origins = place_changes(changes, min(front + removed, len(self.normalized)), len(self.normalized))
+        self.realign(self.normalized[:front] + text, [*range(front), *origins] if front else origins)
+
+    def _front(self) -> int:
+        """How many characters in front come from nowhere."""
+        if self.starts is None or self.ends is None:
+            return 0
+        pairs = zip(self.starts, self.ends, strict=True)
+        return next((index for index, (start, end) in enumerate(pairs) if start < end), len(self.starts))
 
     def map(self, change: Callable[[str], str]) -> None:
         """Put ``change(char)``, of any length, in place of each character."""
         text = self.normalized
         # One call for each different character: a long text has few of them.
         table = {char: change(char) for char in set(text)}
+        if self.ends is not None:
+            self.transform(*_changes(table[char] for char in text))
+            return
         changed = "".join([table[char] for char in text])
         if len(changed) == len(text) and all(len(part) == 1 for part in table.values()):
             self.normalized = changed
         else:
             self.realign(changed, [index for index, char in enumerate(text) for _ in table[char]])
 
-    def decompose(self, decomposition: Callable[[str], str]) -> None:
-        """Decompose each character, then put marks in canonical order.
-
-        A mark that moved takes the origin of the place it moved to, as in the Rust library.
-        """
-        table = {
-            char: [(combining_class(part), part, place == 0) for place, part in enumerate(decomposition(char))]
-            for char in set(self.normalized)
-        }
-        chars = [part for char in self.normalized for part in table[char]]
-        _order_marks(chars)
-        self.transform((char, not is_first) for _, char, is_first in chars)
-
-    def filter(self, keep: Callable[[str], bool]) -> None:
-        """Drop the characters that ``keep`` does not want."""
-        self.map(lambda char: char if keep(char) else "")
-
     def keep(self, start: int, end: int) -> None:
         """Drop what is before ``start`` and from ``end`` on; ``shift`` stays what it was."""
-        if start > 0 or end < len(self.normalized):
+        if start == 0 and end == len(self.normalized):
+            return
+        if self.ends is not None:
+            self.transform(((char, 0) for char in self.normalized[start:end]), start)
+        else:
             self.realign(self.normalized[start:end], [*range(start, end)])
 
     def prepend(self, text: str) -> None:
@@ -166,19 +141,18 @@ class NormalizedString:
         if self.normalized and text:
             self.realign(text + self.normalized, [*[0] * len(text), *range(len(self.normalized))])
 
-    def replace(self, pattern: str | Pattern, content: str) -> None:
-        """Put ``content`` in place of each match; a ``str`` pattern is taken literally, an empty one never found."""
-        if isinstance(pattern, str):
-            if len(pattern) == 1 == len(content):
-                self.normalized = self.normalized.replace(pattern, content)
-                return
-            if pattern not in self.normalized:
-                return
-        self.replace_spans(find_spans(pattern, self.normalized), content)
+    def replace(self, text: str, content: str) -> None:
+        """Put ``content`` in place of each ``text``; an empty one is never found."""
+        if len(text) == 1 == len(content):
+            self.normalized = self.normalized.replace(text, content)
+        elif text and text in self.normalized:
+            self.replace_spans((match.span() for match in re.finditer(re.escape(text), self.normalized)), content)
 
     def replace_spans(self, spans: Iterable[Span], content: str) -> None:
         """Put ``content`` in place of each span; the spans are in order and may be empty."""
         text, done = self.normalized, 0
+        if not text:
+            return
         parts: list[str] = []
         origins: list[int] = []
         for start, end in spans:
@@ -191,32 +165,31 @@ class NormalizedString:
             self.realign("".join(parts) + text[done:], origins)
 
 
-def _order_marks(chars: list[tuple[int, str, bool]]) -> None:
-    starters = [index for index, (mark_class, _, _) in enumerate(chars) if mark_class == 0]
-    for start, end in pairwise([0, *starters, len(chars)]):
-        # A starter has class 0 and stays in front of its marks; a single mark has nothing to change with.
-        if end - start > 2 or (start == 0 and end > 1):
-            chars[start:end] = sorted(chars[start:end], key=itemgetter(0))
-
-
-def find_spans(pattern: str | Pattern, text: str) -> Iterator[Span]:
-    """The matches in order, not overlapping; a ``str`` pattern is taken literally, an empty one never found.
-
-    Unlike ``finditer``, and like the Rust library, it passes over an empty match right after another match, and
-    finds nothing in an empty text.
-    """
-    if isinstance(pattern, str):
-        if not pattern:
-            return
-        pattern = re.compile(re.escape(pattern))
-    place, last = 0, -1
-    while place <= len(text) and text:
-        match = pattern.search(text, place)
-        if match is None:
-            return
-        start, end = match.span()
-        if start == end == last:
-            place += 1
+def place_changes(changes: Iterable[Change], place: int, end: int) -> tuple[str, list[int]]:
+    """The new text and the origins of its characters, when the old ones from ``place`` to ``end`` change."""
+    chars: list[str] = []
+    origins: list[int] = []
+    for char, change in changes:
+        chars.append(char)
+        if change > 0:
+            origins.append(place - 1)
             continue
-        yield start, end
-        place = last = end
+        if place >= end:
+            raise InputError("The normalizers of this tokenizer cannot follow each other on this text.")
+        origins.append(place)
+        place = min(end, place + 1 - change)
+    return "".join(chars), origins
+
+
+def _changes(parts: Iterable[str]) -> tuple[list[Change], int]:
+    """What each old character becomes, as changes and how many are gone before them."""
+    changes: list[Change] = []
+    removed = 0
+    for part in parts:
+        if part:
+            changes += [(char, index > 0) for index, char in enumerate(part)]
+        elif changes:
+            changes[-1] = changes[-1][0], changes[-1][1] - 1
+        else:
+            removed += 1
+    return changes, removed
