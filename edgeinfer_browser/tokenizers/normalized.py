@@ -138,8 +138,11 @@ class NormalizedString:
 
     def prepend(self, text: str) -> None:
         """Put a text in front, unless the string is empty."""
-        if self.normalized and text:
-            self.realign(text + self.normalized, [*[0] * len(text), *range(len(self.normalized))])
+        size = len(self.normalized)
+        if size:
+            # Strange, but so it is in the Rust library: with nothing in front, the first character is from nowhere.
+            first = [0] * (len(text) + 1) if text else [-1]
+            self.realign(text + self.normalized, [*first, *range(1, size)])
 
     def replace(self, text: str, content: str) -> None:
         """Put ``content`` in place of each ``text``; an empty one is never found."""
