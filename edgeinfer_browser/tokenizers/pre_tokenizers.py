@@ -13,7 +13,8 @@ from edgeinfer_browser.tokenizers import splitters
 from edgeinfer_browser.tokenizers.behaviors import BEHAVIORS
 from edgeinfer_browser.tokenizers.components import Spec, build, check_options, option, unknown
 from edgeinfer_browser.tokenizers.normalized import NormalizedString, Span
-from edgeinfer_browser.tokenizers.patterns import Matcher, literal_matcher, matcher
+from edgeinfer_browser.tokenizers.options import metaspace_options, one_char, pattern_option
+from edgeinfer_browser.tokenizers.patterns import matcher
 from edgeinfer_browser.tokenizers.rewriters import ByteChars, Metaspaces, PrefixSpace, Rewriter
 from edgeinfer_browser.tokenizers.scripts import UnicodeScripts
 from edgeinfer_browser.tokenizers.splitters import FixedLength, PatternSplitter, Splitter
@@ -24,7 +25,6 @@ Group = tuple[NormalizedString, Iterable[Span]]
 
 #: The pattern of ByteLevel, which is GPT-2's.
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-_SCHEMES = frozenset(("always", "first", "never"))
 
 
 class PreTokenizer:
@@ -101,27 +101,6 @@ def _metaspace(spec: Spec) -> list[Step]:
     return [*steps, splitters.class_splitter(((code, code),), "MergedWithNext")] if split else steps
 
 
-def metaspace_options(name: str, spec: Spec) -> tuple[str, str, bool]:
-    """The replacement, prepend scheme and whether to split; also from older files, as the Rust library reads them."""
-    check_options(name, spec, "replacement", "add_prefix_space", "prepend_scheme", "split", "str_rep")
-    replacement = one_char(name, spec, "replacement")
-    spec = {"prepend_scheme": "always", "split": None, "add_prefix_space": None, **spec}
-    scheme = option(name, spec, "prepend_scheme", str)
-    if scheme not in _SCHEMES:
-        raise unknown(f"prepend_scheme of {name}", scheme, _SCHEMES)
-    if option(name, spec, "add_prefix_space", bool, type(None)) is False and scheme != "never":
-        raise TokenizerError(f"{name} in tokenizer.json has add_prefix_space = False but prepend_scheme = {scheme!r}.")
-    return replacement, scheme, option(name, spec, "split", bool, type(None)) is not False
-
-
-def one_char(name: str, spec: Spec, key: str) -> str:
-    """An option that is one character."""
-    value: str = option(name, spec, key, str)
-    if len(value) != 1:
-        raise TokenizerError(f"{name} in tokenizer.json has {key} = {value!r}; it should be one character.")
-    return value
-
-
 def _behavior(name: str, spec: Spec) -> str:
     behavior: str = option(name, spec, "behavior", str)
     if behavior not in BEHAVIORS:
@@ -157,16 +136,6 @@ def _split_step(spec: Spec) -> list[Step]:
     check_options("Split", spec, "pattern", "behavior", "invert")
     pattern = pattern_option("Split", spec)
     return [PatternSplitter(pattern, _behavior("Split", spec), invert=option("Split", spec, "invert", bool))]
-
-
-def pattern_option(name: str, spec: Spec) -> Matcher:
-    """The ``pattern`` of a component: ``{"String": ...}`` or ``{"Regex": ...}``."""
-    pattern = option(name, spec, "pattern", dict)
-    kind = next(iter(pattern), "")
-    if len(pattern) != 1 or kind not in ("String", "Regex"):
-        raise unknown(f"pattern of {name}", kind, frozenset(("String", "Regex")))
-    text = option(f"The pattern of {name}", pattern, kind, str)
-    return matcher(text) if kind == "Regex" else literal_matcher(text)
 
 
 #: Every pre-tokenizer this package knows, by its ``type``: its steps.

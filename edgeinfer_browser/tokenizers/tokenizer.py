@@ -19,7 +19,8 @@ from edgeinfer_browser.tokenizers.normalized import NormalizedString
 from edgeinfer_browser.tokenizers.normalizers import normalizer
 from edgeinfer_browser.tokenizers.padding import Padding
 from edgeinfer_browser.tokenizers.pre_tokenizers import PreTokenizer, pre_tokenizer
-from edgeinfer_browser.tokenizers.processors import join, post_processor
+from edgeinfer_browser.tokenizers.processing import process
+from edgeinfer_browser.tokenizers.processors import post_processor
 from edgeinfer_browser.tokenizers.protocols import TextInput
 from edgeinfer_browser.tokenizers.truncation import Truncation
 
@@ -94,10 +95,7 @@ class Tokenizer:
         second = None if pair is None else self._encode_sequence(pair, is_pretokenized, 1, None)
         if self._truncation:
             first, second = self._truncation.apply(first, second, added)
-        if self._processor:
-            encoding = self._processor.process(first, second, add_special_tokens)
-        else:
-            encoding = join(first, second)
+        encoding = process(self._processor, first, second, add_special_tokens)
         if self._padding:
             self._padding.apply([encoding])
         return encoding
@@ -164,7 +162,7 @@ class Tokenizer:
         tokens = [token for token in map(self.id_to_token, ids) if token is not None]
         if skip_special_tokens:
             tokens = [token for token in tokens if token not in self._added.special]
-        return self._decoder.decode(tokens) if self._decoder else " ".join(tokens)
+        return "".join(self._decoder.chain(tokens)) if self._decoder else " ".join(tokens)
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """The text of each list of ids."""
