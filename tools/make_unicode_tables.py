@@ -211,6 +211,7 @@ def digest() -> str:
     hashed = hashlib.sha256()
     steps = [normalizers.NFD(), normalizers.NFKD(), normalizers.Lowercase(), bert(strip_accents=True)]
     steps.append(normalizers.BertNormalizer(strip_accents=None))
+    steps += [normalizers.NFC(), normalizers.NFKC(), normalizers.Nmt(), normalizers.StripAccents()]
     # Planes 4 to 13, 15 and 16 have no characters but private ones.
     text = "\n".join(chr(code) for code in CODE_POINTS if code < 0x40000 or code >> 12 == 0xE0)
     for step in steps:
