@@ -1,4 +1,4 @@
-"""`edgeinfer bench tokenizers` measures both implementations in one page and prints a line of JSON for each tokenizer."""
+"""`edgeinfer bench tokenizers` measures both implementations in one page: a line of JSON for each tokenizer."""
 
 from __future__ import annotations
 
