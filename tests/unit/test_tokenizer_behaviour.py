@@ -87,7 +87,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "template part": ({"post_processor": TEMPLATE | {"single": [{"Word": {}}]}}, "unknown part of a template"),
     "template token": ({"post_processor": TEMPLATE | {"special_tokens": {}}}, "special token of a template: '[CLS]'"),
     "template pair": ({"post_processor": TEMPLATE | {"single": TEMPLATE["pair"]}}, "does not have"),
-    "decoder": ({"decoder": {"type": "Fuse"}}, "unknown decoder: 'Fuse'"),
+    "decoder": ({"decoder": {"type": "Bytes"}}, "unknown decoder: 'Bytes'"),
     "added token": ({"added_tokens": [added("x") | {"color": 1}]}, "unknown option of added token: 'color'"),
     "empty added token": ({"added_tokens": [added("\u200b", normalized=True)]}, "leaves nothing of the added token"),
     "truncation": (
