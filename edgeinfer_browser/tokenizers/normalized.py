@@ -12,8 +12,9 @@ original text, in code points. It begins as (i, i + 1), is copied from character
 
 For a caller: ``string.normalized`` is the text; ``string.span(a, b)`` the place of a stretch in the original;
 ``string.slice(a, b)`` and ``string.slices(spans)`` are parts that can be changed on their own (each knows its
-absolute place); ``prepend``, ``replace``, ``replace_spans``, ``keep``, ``map``, ``transform`` and ``realign``
-change the string in place.
+absolute place); ``prepend``, ``replace``, ``replace_spans``, ``keep``, ``map``, ``translate``, ``transform`` and
+``realign`` change the string in place.
+
 While nothing was inserted or removed no alignment is stored, and every step costs next to nothing.
 """
 
@@ -23,6 +24,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from edgeinfer_browser.errors import InputError
+from edgeinfer_browser.tokenizers.char_table import CharTable
 
 Span = tuple[int, int]
 #: A new character, and how it stands to the old ones; see ``NormalizedString.transform``.
@@ -115,17 +117,19 @@ class NormalizedString:
 
     def map(self, change: Callable[[str], str]) -> None:
         """Put ``change(char)``, of any length, in place of each character."""
+        self.translate(CharTable(change))
+
+    def translate(self, table: CharTable) -> None:
+        """Put what the table has, of any length, in place of each character."""
         text = self.normalized
-        # One call for each different character: a long text has few of them.
-        table = {char: change(char) for char in set(text)}
         if self.ends is not None:
-            self.transform(*_changes(table[char] for char in text))
+            self.transform(*_changes(table[ord(char)] for char in text))
             return
-        changed = "".join([table[char] for char in text])
-        if len(changed) == len(text) and all(len(part) == 1 for part in table.values()):
+        changed = text.translate(table)
+        if len(changed) == len(text) and table.uneven.isdisjoint(text):
             self.normalized = changed
         else:
-            self.realign(changed, [index for index, char in enumerate(text) for _ in table[char]])
+            self.realign(changed, [index for index, char in enumerate(text) for _ in table[ord(char)]])
 
     def keep(self, start: int, end: int) -> None:
         """Drop what is before ``start`` and from ``end`` on; ``shift`` stays what it was."""

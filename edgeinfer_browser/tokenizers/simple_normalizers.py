@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from edgeinfer_browser.tokenizers.byte_level import origins, to_chars
+from edgeinfer_browser.tokenizers.char_table import CharTable
 from edgeinfer_browser.tokenizers.normalized import NormalizedString, Span
 from edgeinfer_browser.tokenizers.unicode import code_points
 
@@ -13,12 +14,12 @@ class CharNormalizer:
     """Replaces each character on its own, in one step or several: Lowercase, StripAccents, Nmt."""
 
     def __init__(self, *changes: Callable[[str], str]) -> None:
-        self._changes = changes
+        self._tables = [CharTable(change) for change in changes]
 
     def normalize(self, string: NormalizedString) -> None:
         """Change the string in place."""
-        for change in self._changes:
-            string.map(change)
+        for table in self._tables:
+            string.translate(table)
 
 
 class Strip:
