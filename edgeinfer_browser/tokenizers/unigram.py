@@ -6,7 +6,9 @@ at the lowest score less 10; neighbouring unknown pieces become one; of equal su
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from edgeinfer_browser.errors import InputError, TokenizerError
@@ -25,18 +27,14 @@ _CACHED_CHARS = 100
 class Unigram:
     """As in T5 and XLM-R: pieces with scores; what has no piece becomes the unknown token, or its bytes."""
 
-    def __init__(self, pieces: list[tuple[str, float]], unk_id: int | None = None, byte_fallback: bool = False) -> None:
-        if unk_id is not None and not 0 <= unk_id < len(pieces):
-            message = f"Unigram in tokenizer.json has unk_id = {unk_id}, but {len(pieces)} pieces."
+    def __init__(self, scores: dict[str, float], unk_id: int | None = None, byte_fallback: bool = False) -> None:
+        if unk_id is not None and not 0 <= unk_id < len(scores):
+            message = f"Unigram in tokenizer.json has unk_id = {unk_id}, but {len(scores)} pieces."
             raise TokenizerError(message, option="unk_id")
         #: Token to id.
-        self.vocab: dict[str, int] = {piece: index for index, (piece, _) in enumerate(pieces)}
-        if len(self.vocab) < len(pieces):
-            raise TokenizerError(
-                f"Unigram in tokenizer.json has the piece {_repeated(pieces)!r} twice.", option="vocab"
-            )
-        self._scores = _Scores(pieces)
-        self._unk = None if unk_id is None else pieces[unk_id][0]
+        self.vocab: dict[str, int] = dict(zip(scores, range(len(scores)), strict=True))
+        self._scores = _Scores(scores)
+        self._unk = None if unk_id is None else next(islice(scores, unk_id, None))
         self._unk_id = unk_id
         self._unk_score = self._scores.lowest() - _UNKNOWN_PENALTY
         self._byte_fallback = byte_fallback
@@ -155,9 +153,9 @@ class _Lengths(dict[str, tuple[int, ...]]):
 class _Scores(dict[str, float]):
     """Piece to its score as the Rust library reads it; each worked out when asked for."""
 
-    def __init__(self, pieces: Iterable[tuple[str, float]]) -> None:
+    def __init__(self, scores: dict[str, float]) -> None:
         super().__init__()
-        self._scores = dict(pieces)
+        self._scores = scores
 
     def __missing__(self, piece: str) -> float:
         score = self[piece] = as_rust_reads(self._scores[piece])
@@ -167,10 +165,8 @@ class _Scores(dict[str, float]):
         """The lowest score, as read."""
         lowest = min(self._scores.values(), default=float("inf"))
         # Reading may change the order of scores that all but agree.
-        margin = abs(lowest) * 1e-12
-        return min(
-            (as_rust_reads(score) for score in self._scores.values() if score <= lowest + margin), default=lowest
-        )
+        bound = lowest + abs(lowest) * 1e-12
+        return min([as_rust_reads(score) for score in self._scores.values() if score <= bound], default=lowest)
 
 
 def as_rust_reads(score: float) -> float:
@@ -198,20 +194,25 @@ def _path(starts: list[int]) -> list[Span]:
     return spans
 
 
-def _checked(vocab: list[Any]) -> list[tuple[str, float]]:
-    """The pieces of ``vocab``; raises TokenizerError naming the first entry that is none."""
-    # Asking for the set of types is much faster than a look at every entry, and files are mostly right.
+def _checked(vocab: list[Any]) -> dict[str, float]:
+    """The pieces of ``vocab`` with their scores; raises TokenizerError naming the first entry that is none."""
+    # To ask for the sets of types and lengths is much faster than a look at every entry, and files are mostly right.
     if set(map(type, vocab)) <= {list} and set(map(len, vocab)) <= {2}:
-        pieces, scores = zip(*vocab, strict=True) if vocab else ((), ())
-        if set(map(type, pieces)) <= {str} and set(map(type, scores)) <= {float, int}:
-            return vocab
-    for index, entry in enumerate(vocab):
-        if not (isinstance(entry, list) and [*map(type, entry)] in ([str, float], [str, int])):
-            message = f"Unigram in tokenizer.json has vocab[{index}] = {entry!r}; it should be a piece and its score."
-            raise TokenizerError(message, option="vocab", index=index)
-    return vocab
+        try:
+            scores: dict[str, float] = dict(vocab)
+        except TypeError:
+            raise _no_piece(vocab) from None
+        if set(map(type, scores)) <= {str} and set(map(type, scores.values())) <= {float, int}:
+            if len(scores) == len(vocab):
+                return scores
+            [(piece, _)] = Counter(piece for piece, _ in vocab).most_common(1)
+            raise TokenizerError(f"Unigram in tokenizer.json has the piece {piece!r} twice.", option="vocab")
+    raise _no_piece(vocab)
 
 
-def _repeated(pieces: list[tuple[str, float]]) -> str:
-    seen: set[str] = set()
-    return next(piece for piece, _ in pieces if piece in seen or seen.add(piece))  # type: ignore[func-returns-value]
+def _no_piece(vocab: list[Any]) -> TokenizerError:
+    kinds = ([str, float], [str, int])
+    places = (at for at, entry in enumerate(vocab) if not isinstance(entry, list) or [*map(type, entry)] not in kinds)
+    index = next(places)
+    message = f"Unigram in tokenizer.json has vocab[{index}] = {vocab[index]!r}; it should be a piece and its score."
+    return TokenizerError(message, option="vocab", index=index)

@@ -17,7 +17,7 @@ ALPHABETS = ("abc", "ab▁", "aé北😀", "abcd ", "a\u0301\x00𠀀")
 SCORES = (-1.0, -2, -3, -0.5, -1.5, 0.0)
 
 
-def unigram(vocab: list[list[Any]], **options: Any) -> dict[str, Any]:
+def unigram(vocab: Any, **options: Any) -> dict[str, Any]:
     return {"type": "Unigram", "vocab": vocab} | options
 
 
@@ -97,9 +97,11 @@ def test_a_long_word_takes_time_in_proportion() -> None:
 BROKEN: dict[str, tuple[Any, str]] = {
     "an unknown option": (unigram([["a", 0.0]], alpha=1), "unknown option of Unigram: 'alpha'"),
     "no vocab": ({"type": "Unigram"}, "lacks 'vocab'"),
-    "vocab": (unigram({"a": 0}), "should be list"),  # type: ignore[arg-type]
+    "vocab": (unigram({"a": 0}), "should be list"),
     "an entry": (unigram([["a", 0.0], ["b"]]), r"vocab\[1\] = \['b'\]"),
     "a piece": (unigram([[1, 0.0]]), r"vocab\[0\] = \[1, 0.0\]"),
+    "a list for a piece": (unigram([["a", 0.0], [["b"], 0.0]]), r"vocab\[1\] = \[\['b'\], 0.0\]"),
+    "a text for an entry": (unigram([["a", 0.0], "bc"]), r"vocab\[1\] = 'bc'"),
     "a score": (unigram([["a", None]]), r"vocab\[0\] = \['a', None\]"),
     "a piece twice": (unigram([["a", 0.0], ["a", 1.0]]), "the piece 'a' twice"),
     "unk_id": (unigram([["a", 0.0]], unk_id=1), "unk_id = 1, but 1 pieces"),
