@@ -23,7 +23,8 @@ class Merges:
         cut = len(prefix)
         try:
             for rank, (left, right) in enumerate(pairs):
-                self._table[vocab[left] * size + vocab[right]] = rank * size + vocab[left + right[cut:]]
+                pair = vocab[left] * size + vocab[right]
+                self._table[pair] = rank * size + vocab[left + right[cut:]]
         except KeyError as error:
             message = (
                 f"Merge {rank} of BPE, {left!r} and {right!r}, needs the token {error.args[0]!r}, which is unknown."
