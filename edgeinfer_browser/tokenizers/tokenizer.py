@@ -11,7 +11,7 @@ from edgeinfer_browser.errors import InputError, TokenizerError
 from edgeinfer_browser.tokenizers.added_tokens import AddedToken, AddedVocabulary
 from edgeinfer_browser.tokenizers.byte_words import ByteWords
 from edgeinfer_browser.tokenizers.columns import Columns
-from edgeinfer_browser.tokenizers.components import Spec, check_options
+from edgeinfer_browser.tokenizers.components import Spec, check_options, option
 from edgeinfer_browser.tokenizers.decoders import decoder
 from edgeinfer_browser.tokenizers.encoding import Encoding
 from edgeinfer_browser.tokenizers.models import model
@@ -44,8 +44,8 @@ class Tokenizer:
         self._tokenize = (ByteWords(self._model) if self._pre_tokenizer.ends_in_bytes else self._model).tokenize
         self._processor = post_processor(parts["post_processor"]) if parts["post_processor"] else None
         self._decoder = decoder(parts["decoder"]) if parts["decoder"] else None
-        tokens = map(AddedToken.from_spec, spec.get("added_tokens") or ())
-        self._added = AddedVocabulary(tokens, self._model.vocab, self._normalizer)
+        added = option("the file", {"added_tokens": None, **spec}, "added_tokens", list, type(None))
+        self._added = AddedVocabulary(map(AddedToken.from_spec, added or ()), self._model.vocab, self._normalizer)
         self._tokens = {key: token for token, key in self._model.vocab.items()}
         self._truncation = Truncation.from_spec(spec["truncation"]) if spec.get("truncation") else None
         self._padding = Padding.from_spec(spec["padding"]) if spec.get("padding") else None
@@ -55,7 +55,7 @@ class Tokenizer:
         """Make a tokenizer from the text of ``tokenizer.json``; raises TokenizerError for what it may not say."""
         try:
             spec = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise TokenizerError(f"tokenizer.json is not JSON: {error}.") from error
         if not isinstance(spec, dict):
             raise TokenizerError("tokenizer.json should hold an object.")
@@ -131,6 +131,7 @@ class Tokenizer:
 
     def _encode_text(self, text: str, columns: Columns, enough: int | None, word: int | None = None) -> None:
         index = 0
+        _check_scalars(text)
         for token, part in self._added.split(text):
             if token is None:
                 index = self._encode_part(part, columns, enough, word, index)
@@ -217,6 +218,14 @@ class Tokenizer:
     def no_padding(self) -> None:
         """Switch padding off."""
         self._padding = None
+
+
+def _check_scalars(text: str) -> None:
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError as error:
+        message = f"The text has half a surrogate pair at {error.start}, {text[error.start]!a}, which is no character."
+        raise InputError(message, position=error.start) from error
 
 
 def _words(sequence: TextInput) -> Sequence[str]:
