@@ -38,7 +38,11 @@ class Question:
             encodings = WAYS[self.how](tokenizer, self.texts, self.special)
         except InputError:
             return "refused"
-        return [columns(encoding) for encoding in encodings], _read(tokenizer, encodings)
+        told = [columns(encoding) for encoding in encodings]
+        try:
+            return told, _read(tokenizer, encodings)
+        except InputError:
+            return told, "refused"
 
 
 def digest(answer: Any) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance.real import both
 
-TEXTS = {
+TEXTS = {"a": "a", "space": " ", "emoji": "👍🏽", "CJK": "好"}
     "a": "a",
     "space": " ",
     "newline": "\n",
