@@ -6,14 +6,13 @@ at the lowest score less 10; neighbouring unknown pieces become one; of equal su
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
 
 from edgeinfer_browser.errors import InputError, TokenizerError
 from edgeinfer_browser.tokenizers.components import Spec, check_options, option
 from edgeinfer_browser.tokenizers.normalized import Span
+from edgeinfer_browser.tokenizers.unigram_pieces import Lengths, Scores, checked
 from edgeinfer_browser.tokenizers.wordpiece import Pieces
 
 #: How much worse than the worst piece an unknown character is (``kUnkPenalty`` in SentencePiece).
@@ -33,12 +32,12 @@ class Unigram:
             raise TokenizerError(message, option="unk_id")
         #: Token to id.
         self.vocab: dict[str, int] = dict(zip(scores, range(len(scores)), strict=True))
-        self._scores = _Scores(scores)
+        self._scores = Scores(scores)
         self._unk = None if unk_id is None else next(islice(scores, unk_id, None))
         self._unk_id = unk_id
         self._unk_score = self._scores.lowest() - _UNKNOWN_PENALTY
         self._byte_fallback = byte_fallback
-        self._lengths = _Lengths(self.vocab)
+        self._lengths = Lengths(self.vocab)
         self._cache: dict[str, Pieces] = {}
 
     @classmethod
@@ -47,7 +46,7 @@ class Unigram:
         check_options("Unigram", spec, "vocab", "unk_id", "byte_fallback")
         unk_id = option("Unigram", spec, "unk_id", int, type(None)) if "unk_id" in spec else None
         byte_fallback = option("Unigram", spec, "byte_fallback", bool) if "byte_fallback" in spec else False
-        return cls(_checked(option("Unigram", spec, "vocab", list)), unk_id, byte_fallback)
+        return cls(checked(option("Unigram", spec, "vocab", list)), unk_id, byte_fallback)
 
     def tokenize(self, word: str) -> Pieces:
         """The tokens of one word, not empty; raises InputError if there is no unknown token but a need of one."""
@@ -131,58 +130,6 @@ class Unigram:
         return [(name, self.vocab[name]) for name in names] if all(name in self.vocab for name in names) else []
 
 
-class _Lengths(dict[str, tuple[int, ...]]):
-    """Two characters to the lengths, in order, of the pieces that begin with them; each worked out when asked for."""
-
-    def __init__(self, pieces: Iterable[str]) -> None:
-        super().__init__()
-        masks: dict[str, int] = {}
-        for piece in pieces:
-            start = piece[:2]
-            masks[start] = masks.get(start, 0) | 1 << len(piece)
-        self._masks = masks
-
-    def __missing__(self, start: str) -> tuple[int, ...]:
-        mask = self._masks.get(start)
-        if mask is None:
-            return ()
-        found = self[start] = tuple(length for length in range(2, mask.bit_length()) if mask >> length & 1)
-        return found
-
-
-class _Scores(dict[str, float]):
-    """Piece to its score as the Rust library reads it; each worked out when asked for."""
-
-    def __init__(self, scores: dict[str, float]) -> None:
-        super().__init__()
-        self._scores = scores
-
-    def __missing__(self, piece: str) -> float:
-        score = self[piece] = as_rust_reads(self._scores[piece])
-        return score
-
-    def lowest(self) -> float:
-        """The lowest score, as read."""
-        lowest = min(self._scores.values(), default=float("inf"))
-        # Reading may change the order of scores that all but agree.
-        bound = lowest + abs(lowest) * 1e-12
-        return min([as_rust_reads(score) for score in self._scores.values() if score <= bound], default=lowest)
-
-
-def as_rust_reads(score: float) -> float:
-    """The number that serde_json makes of the shortest digits of a score; it may be one bit away from the nearest.
-
-    It takes the digits as one integer, rounds that to 53 bits, and then divides by a power of ten.
-    """
-    mantissa, _, exponent = repr(float(score)).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    power = int(exponent or 0) - len(fraction)
-    digits = float(int(whole + fraction))
-    # ``10.0**23`` is one bit away from 1e23.
-    factor = float(f"1e{abs(power)}")
-    return digits / factor if power < 0 else digits * factor
-
-
 def _path(starts: list[int]) -> list[Span]:
     """The spans of the pieces of the best way to the end."""
     spans = []
@@ -192,27 +139,3 @@ def _path(starts: list[int]) -> list[Span]:
         end = starts[end]
     spans.reverse()
     return spans
-
-
-def _checked(vocab: list[Any]) -> dict[str, float]:
-    """The pieces of ``vocab`` with their scores; raises TokenizerError naming the first entry that is none."""
-    # To ask for the sets of types and lengths is much faster than a look at every entry, and files are mostly right.
-    if set(map(type, vocab)) <= {list} and set(map(len, vocab)) <= {2}:
-        try:
-            scores: dict[str, float] = dict(vocab)
-        except TypeError:
-            raise _no_piece(vocab) from None
-        if set(map(type, scores)) <= {str} and set(map(type, scores.values())) <= {float, int}:
-            if len(scores) == len(vocab):
-                return scores
-            [(piece, _)] = Counter(piece for piece, _ in vocab).most_common(1)
-            raise TokenizerError(f"Unigram in tokenizer.json has the piece {piece!r} twice.", option="vocab")
-    raise _no_piece(vocab)
-
-
-def _no_piece(vocab: list[Any]) -> TokenizerError:
-    kinds = ([str, float], [str, int])
-    places = (at for at, entry in enumerate(vocab) if not isinstance(entry, list) or [*map(type, entry)] not in kinds)
-    index = next(places)
-    message = f"Unigram in tokenizer.json has vocab[{index}] = {vocab[index]!r}; it should be a piece and its score."
-    return TokenizerError(message, option="vocab", index=index)

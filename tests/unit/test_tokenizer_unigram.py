@@ -11,7 +11,8 @@ from tokenizers import Tokenizer
 
 from edgeinfer_browser.errors import InputError, TokenizerError
 from edgeinfer_browser.tokenizers.rust import RustTokenizer
-from edgeinfer_browser.tokenizers.unigram import Unigram, as_rust_reads
+from edgeinfer_browser.tokenizers.unigram import Unigram
+from edgeinfer_browser.tokenizers.unigram_pieces import as_rust_reads
 
 ALPHABETS = ("abc", "ab▁", "aé北😀", "abcd ", "a\u0301\x00𠀀")
 SCORES = (-1.0, -2, -3, -0.5, -1.5, 0.0)
