@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +21,7 @@ def checked(vocab: list[Any]) -> dict[str, float]:
             raise _no_piece(vocab) from None
         if set(map(type, scores)) <= {str} and set(map(type, scores.values())) <= {float, int}:
             if len(scores) == len(vocab):
-                return scores
+                return _finite(scores)
             [(piece, _)] = Counter(piece for piece, _ in vocab).most_common(1)
             raise TokenizerError(f"Unigram in tokenizer.json has the piece {piece!r} twice.", option="vocab")
     raise _no_piece(vocab)
@@ -31,6 +33,14 @@ def _no_piece(vocab: list[Any]) -> TokenizerError:
     index = next(places)
     message = f"Unigram in tokenizer.json has vocab[{index}] = {vocab[index]!r}; it should be a piece and its score."
     return TokenizerError(message, option="vocab", index=index)
+
+
+def _finite(scores: dict[str, float]) -> dict[str, float]:
+    largest = max(scores.values(), key=abs, default=0)
+    # An int has no limit here, and JSON as Python reads it may hold NaN, which is no larger than anything.
+    if abs(largest) <= sys.float_info.max and not any(map(math.isnan, scores.values())):
+        return scores
+    raise TokenizerError("Unigram in tokenizer.json has a score that is no finite number.", option="vocab")
 
 
 class Lengths(dict[str, tuple[int, ...]]):
