@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +18,11 @@ _TEXTS = ("unk_token", "continuing_subword_prefix", "end_of_word_suffix")
 _FLAGS = ("fuse_unk", "byte_fallback", "ignore_merges")
 #: Words remembered with their pieces; when so many were met, all are forgotten.
 _CACHE_SIZE = 20_000
-#: Longer words are not remembered.
-_LONGEST_CACHED = 256
+#: Longer words are not remembered: without a pre-tokenizer they are whole sentences.
+_LONGEST_CACHED = 64
+#: What stands for a space, and the segments of a text that begin with it.
+_MARK = "▁"
+_SEGMENTS = re.compile("▁+[^▁]*|[^▁]+")
 
 
 class BPE:
@@ -46,6 +50,13 @@ class BPE:
         self._merges = Merges(merges, vocab, self._prefix)
         self._tokens = {key: token for token, key in vocab.items()}
         self._cache: dict[str, Pieces] = {}
+        # When no merge joins a mark to what stands before it, the segments of a word cannot meet, and each can be
+        # remembered on its own. Nothing may be lost on the way, because that would shift the places.
+        self._is_segmented = (
+            not (self._prefix or self._suffix)
+            and {_MARK, unk_token} <= vocab.keys()
+            and not any(right[:1] == _MARK and left[-1:] != _MARK for left, right in merges)
+        )
 
     @classmethod
     def from_spec(cls, spec: Spec) -> BPE:
@@ -65,6 +76,25 @@ class BPE:
 
     def tokenize(self, word: str) -> Pieces:
         """The tokens of one word, not empty."""
+        if self._ignore_merges and word in self.vocab:
+            return (self.vocab[word],), (word,), ((0, len(word)),)
+        if self._is_segmented and word.find(_MARK, 1) > 0:
+            return self._tokenize_segments(word)
+        return self._tokenize(word)
+
+    def _tokenize_segments(self, word: str) -> Pieces:
+        ids: list[int] = []
+        tokens: list[str] = []
+        spans: list[Span] = []
+        for match in _SEGMENTS.finditer(word):
+            place = match.start()
+            part_ids, part_tokens, part_spans = self._tokenize(match.group())
+            ids += part_ids
+            tokens += part_tokens
+            spans += [(place + start, place + end) for start, end in part_spans]
+        return tuple(ids), tuple(tokens), tuple(spans)
+
+    def _tokenize(self, word: str) -> Pieces:
         pieces = self._cache.get(word)
         if pieces is None:
             pieces = self._split(word)
@@ -75,8 +105,6 @@ class BPE:
         return pieces
 
     def _split(self, word: str) -> Pieces:
-        if self._ignore_merges and word in self.vocab:
-            return (self.vocab[word],), (word,), ((0, len(word)),)
         if self._prefix or self._suffix:
             parts = [f"{self._prefix}{char}" for char in word]
             parts[0] = word[0]

@@ -7,7 +7,7 @@ from edgeinfer_browser.tokenizers.models import Model
 from edgeinfer_browser.tokenizers.wordpiece import Pieces
 
 _CACHE_SIZE = 20_000
-_LONGEST_CACHED = 256
+_LONGEST_CACHED = 64
 
 
 class ByteWords:

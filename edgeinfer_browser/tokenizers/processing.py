@@ -16,6 +16,8 @@ from edgeinfer_browser.tokenizers.unicode import code_points
 
 #: A special token: its text and its id.
 Special = tuple[str, int]
+#: Tokens remembered with their blanks; when so many were met, all are forgotten.
+_BLANKS_SIZE = 20_000
 
 
 class PostProcessor(Protocol):
@@ -106,18 +108,22 @@ class Trim:
 
     def __init__(self, *, add_prefix_space: bool) -> None:
         self._add_prefix_space = add_prefix_space
+        self._blanks = _Blanks()
 
     def __call__(self, part: Encoding) -> Encoding:
         """A copy with trimmed offsets, windows too."""
         return _each(part, self._trimmed)
 
     def _trimmed(self, part: Encoding) -> Encoding:
-        pairs = enumerate(zip(part.tokens, part.offsets, strict=True))
-        return replace(part, offsets=[self._offsets(index, *pair) for index, pair in pairs])
+        blanks = self._blanks
+        offsets = part.offsets[:]
+        for index, token in enumerate(part.tokens):
+            leading, trailing = blanks[token]
+            if leading or trailing:
+                offsets[index] = self._offsets(index, leading, trailing, *offsets[index])
+        return _copy(part, offsets)
 
-    def _offsets(self, index: int, token: str, offsets: Offsets) -> Offsets:
-        leading, trailing = _blanks(token), _blanks(token[::-1])
-        start, end = offsets
+    def _offsets(self, index: int, leading: int, trailing: int, start: int, end: int) -> Offsets:
         # A single space in front may be the one that was added, and has no place in the text.
         was_added = self._add_prefix_space and leading == 1 and (index == 0 or start == 0)
         start = start if was_added else min(start + leading, end)
@@ -126,13 +132,38 @@ class Trim:
         return start, end
 
 
-def _blanks(token: str) -> int:
+class _Blanks(dict[str, tuple[int, int]]):
+    """Token to the number of blanks at its start and its end, filled as tokens are met."""
+
+    def __missing__(self, token: str) -> tuple[int, int]:
+        if len(self) >= _BLANKS_SIZE:
+            self.clear()
+        found = self[token] = (_leading_blanks(token), _leading_blanks(token[::-1]))
+        return found
+
+
+def _leading_blanks(token: str) -> int:
     count = 0
     for char in token:
         if char != CHARS[0x20] and char not in code_points("WHITE_SPACE"):
             break
         count += 1
     return count
+
+
+def _copy(part: Encoding, offsets: list[Offsets]) -> Encoding:
+    return Encoding(
+        part.ids,
+        part.type_ids,
+        part.tokens,
+        part.word_ids,
+        offsets,
+        part.special_tokens_mask,
+        part.attention_mask,
+        part.sequence_ranges,
+        part.rest,
+        part.whole,
+    )
 
 
 class ByteLevelProcessing:
@@ -150,10 +181,10 @@ class ByteLevelProcessing:
         if self._trim:
             parts = [*map(self._trim, parts)]
         # After a template the parts are numbered anew, special tokens included, as in the Rust library.
-        return [
-            replace(part, sequence_ranges={**part.sequence_ranges, index: (0, len(part))})
-            for index, part in enumerate(parts)
-        ]
+        parts = [_copy(part, part.offsets) for part in parts]
+        for index, part in enumerate(parts):
+            part.sequence_ranges = {**part.sequence_ranges, index: (0, len(part))}
+        return parts
 
 
 class ProcessorSequence:

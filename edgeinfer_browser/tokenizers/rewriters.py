@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
 
 from edgeinfer_browser.tokenizers.byte_level import origins, to_chars
 from edgeinfer_browser.tokenizers.normalized import NormalizedString
 
 
-@runtime_checkable
-class Rewriter(Protocol):
+class Rewriter(ABC):
     """Changes a string in place and keeps its alignment."""
 
+    @abstractmethod
     def rewrite(self, string: NormalizedString) -> None:
         """Change the string in place."""
 
 
-class PrefixSpace:
+class PrefixSpace(Rewriter):
     """Puts a space in front, unless there is one."""
 
     def rewrite(self, string: NormalizedString) -> None:
@@ -25,7 +25,7 @@ class PrefixSpace:
             string.prepend(" ")
 
 
-class ByteChars:
+class ByteChars(Rewriter):
     """Puts characters for bytes in place of each character."""
 
     def rewrite(self, string: NormalizedString) -> None:
@@ -38,7 +38,7 @@ class ByteChars:
             string.realign(changed, origins(text))
 
 
-class Metaspaces:
+class Metaspaces(Rewriter):
     """Puts the replacement in place of each space, and in front as the scheme says: always, first or never."""
 
     def __init__(self, replacement: str, scheme: str) -> None:
