@@ -121,7 +121,7 @@ def test_slices_know_their_place() -> None:
         rust.split(lambda _, part: part.split(Regex("(?m:.)"), "isolated"))
         string = NormalizedString(text)
         first[1](string)
-        parts = string.slices(_pieces(string.normalized))
+        parts = [string.slice(*piece) for piece in _pieces(string.normalized)]
         for part in parts:
             step(part)
         wanted = [(char, place) for char, place, _ in rust.get_splits("original", "char")]
