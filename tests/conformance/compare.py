@@ -47,7 +47,8 @@ class Question:
 
 def digest(answer: Any) -> str:
     """A short stand-in for an answer, the same on every Python."""
-    return sha256(repr(answer).encode()).hexdigest()[:16]
+    # Not repr(): what it escapes depends on the version of Unicode.
+    return sha256(ascii(answer).encode()).hexdigest()[:16]
 
 
 def _read(tokenizer: TokenizerLike, encodings: Sequence[EncodingLike]) -> Any:

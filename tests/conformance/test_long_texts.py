@@ -9,14 +9,6 @@ import pytest
 from tests.conformance.real import both
 
 TEXTS = {"a": "a", "space": " ", "emoji": "👍🏽", "CJK": "好"}
-    "a": "a",
-    "space": " ",
-    "newline": "\n",
-    "emoji": "👍🏽",
-    "CJK": "好",
-    "combining": "e\u0301\u0323",
-    "word": "the ",
-}
 #: One of each family.
 NAMES = ("minilm", "gpt2", "llama2", "t5")
 MEGABYTE = 1_000_000

@@ -79,7 +79,7 @@ def _differing(asked: list[Question], expected: list[str], told: list[str]) -> l
 def test_the_real_tokenizers(run: Callable[[str], Any], version: str) -> None:
     found = {}
     for name in names():
-        asked = [*random_questions(name, f"Pyodide {version}", 1_000), Question("single", evaluation_texts()[:200])]
+        asked = [*random_questions(name, f"Pyodide {version}", 500), Question("single", evaluation_texts()[:200])]
         expected = [digest(question.ask(both(name)[0])) for question in asked]
         told = run(ASK.format(url=f"/tokenizers/{name}/tokenizer.json", asked=json.dumps([*map(astuple, asked)])))
         found[name] = _differing(asked, expected, told)
@@ -88,7 +88,7 @@ def test_the_real_tokenizers(run: Callable[[str], Any], version: str) -> None:
 
 @pytest.mark.parametrize("version", RUNTIMES)
 def test_the_synthetic_tokenizers(run: Callable[[str], Any], page: Page, version: str) -> None:
-    asked = {name: [*questions(Samples(f"{name} Pyodide", WORDS), 8)] for name in cases()}
+    asked = {name: [*questions(Samples(f"{name} Pyodide", WORDS), 5)] for name in cases()}
     body = json.dumps([(spec, [*map(astuple, asked[name])]) for name, spec in cases().items()])
     page.route("**/synthetic.json", lambda route: route.fulfill(body=body, content_type="application/json"))
     answers = dict(zip(cases(), run(ASK_SYNTHETIC), strict=True))
