@@ -11,8 +11,8 @@ original text, in code points. It begins as (i, i + 1), is copied from character
 - what ``replace`` puts in place of a match has the alignment of the *last* character of the match.
 
 For a caller: ``string.normalized`` is the text; ``string.span(a, b)`` the place of a stretch in the original;
-``string.slice(a, b)`` is a part that can be changed on its own and knows its absolute place; ``prepend``, ``replace``, ``replace_spans``, ``keep``, ``map``, ``translate``, ``transform`` and
-``realign`` change the string in place.
+``string.slice(a, b)`` is a part that can be changed on its own and knows its absolute place; ``prepend``, ``replace``,
+``replace_spans``, ``keep``, ``map``, ``translate``, ``transform`` and ``realign`` change the string in place.
 
 While nothing was inserted or removed no alignment is stored, and every step costs next to nothing.
 """
