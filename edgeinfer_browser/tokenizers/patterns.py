@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
@@ -46,10 +45,7 @@ class Matcher:
 
     def _compile(self, limit: int) -> re.Pattern[str]:
         try:
-            with warnings.catch_warnings():
-                # Python warns of "[[" and "--" in sets, which mean here what they always meant.
-                warnings.simplefilter("ignore", FutureWarning)
-                return re.compile(self._translation.render(limit))
+            return re.compile(self._translation.render(limit))
         except (re.error, OverflowError) as error:
             message = f"A pattern in tokenizer.json has no translation ({error}): {self._source!r}."
             raise TokenizerError(message, pattern=self._source, construct=str(error)) from error
