@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from edgeinfer_browser.errors import TokenizerError
-from edgeinfer_browser.tokenizers.byte_level import origins
+from edgeinfer_browser.tokenizers.bpe_symbols import SymbolTable
 from edgeinfer_browser.tokenizers.components import Spec, check_options, option
 from edgeinfer_browser.tokenizers.merges import Merges
 from edgeinfer_browser.tokenizers.normalized import Span
@@ -41,19 +41,16 @@ class BPE:
         ignore_merges: bool = False,
     ) -> None:
         self.vocab = vocab
-        self._prefix = continuing_subword_prefix or ""
-        self._suffix = end_of_word_suffix or ""
-        self._unk_token = unk_token
-        self._fuse_unk = fuse_unk
-        self._byte_fallback = byte_fallback
+        prefix, suffix = continuing_subword_prefix or "", end_of_word_suffix or ""
         self._ignore_merges = ignore_merges
-        self._merges = Merges(merges, vocab, self._prefix)
+        self._symbols = SymbolTable(vocab, prefix, suffix, unk_token, fuse_unk=fuse_unk, byte_fallback=byte_fallback)
+        self._merges = Merges(merges, vocab, prefix)
         self._tokens = {key: token for token, key in vocab.items()}
         self._cache: dict[str, Pieces] = {}
         # When no merge joins a mark to what stands before it, the segments of a word cannot meet, and each can be
         # remembered on its own. Nothing may be lost on the way, because that would shift the places.
         self._is_segmented = (
-            not (self._prefix or self._suffix)
+            not (prefix or suffix)
             and {_MARK, unk_token} <= vocab.keys()
             and not any(right[:1] == _MARK and left[-1:] != _MARK for left, right in merges)
         )
@@ -105,81 +102,14 @@ class BPE:
         return pieces
 
     def _split(self, word: str) -> Pieces:
-        if self._prefix or self._suffix:
-            parts = [f"{self._prefix}{char}" for char in word]
-            parts[0] = word[0]
-            parts[-1] += self._suffix
-            found = [self.vocab.get(part) for part in parts]
-        else:
-            found = [*map(self.vocab.get, word)]
-        if None in found:
-            return self._split_with_unknown(word, found)
-        symbols: list[int] = found  # type: ignore[assignment]
-        starts = [*range(len(word))]
-        self._merges.apply(symbols, starts)
-        return self._pieces(symbols, [*zip(starts, [*starts[1:], len(word)], strict=True)])
-
-    def _pieces(self, symbols: list[int], spans: list[Span]) -> Pieces:
-        return tuple(symbols), tuple(map(self._tokens.__getitem__, symbols)), tuple(spans)
-
-    def _split_with_unknown(self, word: str, found: list[int | None]) -> Pieces:
-        symbols, sizes = self._known_symbols(word, found)
-        if not symbols:
+        ids, places, owners = self._symbols.of(word)
+        if not ids:
             return (), (), ()
-        # As in the Rust library, places are counted in bytes, and a character without a token takes none:
-        # what follows it is then placed too far in front.
-        starts = [0]
-        for size in sizes:
-            starts.append(starts[-1] + size)
-        end = starts.pop()
-        self._merges.apply(symbols, starts)
-        owners = origins(word)
-        bounds = zip(starts, [*starts[1:], end], strict=True)
-        return self._pieces(symbols, [(owners[start], owners[stop - 1] + 1) for start, stop in bounds])
-
-    def _known_symbols(self, word: str, found: list[int | None]) -> tuple[list[int], list[int]]:
-        symbols: list[int] = []
-        sizes: list[int] = []
-        unknown = 0
-        for char, symbol in zip(word, found, strict=True):
-            size = len(char.encode())
-            if symbol is None:
-                fallback = self._bytes_of(char)
-                if fallback is not None:
-                    # An unknown character that waits to be fused with the next one is overtaken by these.
-                    symbols += fallback
-                    sizes += [1] * size
-                elif self._unk_token is not None:
-                    if unknown and not self._fuse_unk:
-                        symbols.append(self._unk())
-                        sizes.append(unknown)
-                        unknown = 0
-                    unknown += size
-                    self._unk()
-                continue
-            if unknown:
-                symbols.append(self._unk())
-                sizes.append(unknown)
-                unknown = 0
-            symbols.append(symbol)
-            sizes.append(size)
-        if unknown:
-            symbols.append(self._unk())
-            sizes.append(unknown)
-        return symbols, sizes
-
-    def _bytes_of(self, char: str) -> list[int] | None:
-        if not self._byte_fallback:
-            return None
-        found = [self.vocab.get(f"<0x{byte:02X}>") for byte in char.encode()]
-        return None if None in found else found  # type: ignore[return-value]
-
-    def _unk(self) -> int:
-        key = self.vocab.get(self._unk_token or "")
-        if key is None:
-            message = f"BPE needs its unk_token {self._unk_token!r}, which its vocabulary lacks."
-            raise TokenizerError(message, token=self._unk_token)
-        return key
+        end = places.pop()
+        self._merges.apply(ids, places)
+        bounds = zip(places, [*places[1:], end], strict=True)
+        spans = bounds if owners is None else ((owners[start], owners[stop - 1] + 1) for start, stop in bounds)
+        return tuple(ids), tuple(map(self._tokens.__getitem__, ids)), tuple(spans)
 
 
 def _pairs(merges: Sequence[Any]) -> Sequence[Sequence[str]]:

@@ -10,14 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from edgeinfer_browser.tokenizers.byte_level import CHARS
-from edgeinfer_browser.tokenizers.encoding import Encoding, Offsets, merge, special
-from edgeinfer_browser.tokenizers.unicode import code_points
+from edgeinfer_browser.tokenizers.encoding import Encoding, merge, special
+from edgeinfer_browser.tokenizers.trimming import Trim, each, with_offsets
 
 #: A special token: its text and its id.
 Special = tuple[str, int]
-#: Tokens remembered with their blanks; when so many were met, all are forgotten.
-_BLANKS_SIZE = 20_000
 
 
 class PostProcessor(Protocol):
@@ -82,7 +79,7 @@ class Surrounding:
         if self._trim:
             parts = [*map(self._trim, parts)]
         if add_special_tokens:
-            return [_each(part, self._around(index)) for index, part in enumerate(parts)]
+            return [each(part, self._around(index)) for index, part in enumerate(parts)]
         # Here the windows keep the type ids that they have.
         types = [type_id for _, type_id in self._before]
         return [replace(part, type_ids=[types[index]] * len(part)) for index, part in enumerate(parts)]
@@ -103,69 +100,6 @@ def _special(token: Special, type_id: int) -> Encoding:
     return special((token[1],), (token[0],), type_id)
 
 
-class Trim:
-    """Takes the white space at both ends of tokens out of their offsets; such tokens are of byte-level models."""
-
-    def __init__(self, *, add_prefix_space: bool) -> None:
-        self._add_prefix_space = add_prefix_space
-        self._blanks = _Blanks()
-
-    def __call__(self, part: Encoding) -> Encoding:
-        """A copy with trimmed offsets, windows too."""
-        return _each(part, self._trimmed)
-
-    def _trimmed(self, part: Encoding) -> Encoding:
-        blanks = self._blanks
-        offsets = part.offsets[:]
-        for index, token in enumerate(part.tokens):
-            leading, trailing = blanks[token]
-            if leading or trailing:
-                offsets[index] = self._offsets(index, leading, trailing, *offsets[index])
-        return _copy(part, offsets)
-
-    def _offsets(self, index: int, leading: int, trailing: int, start: int, end: int) -> Offsets:
-        # A single space in front may be the one that was added, and has no place in the text.
-        was_added = self._add_prefix_space and leading == 1 and (index == 0 or start == 0)
-        start = start if was_added else min(start + leading, end)
-        if trailing and end >= trailing:
-            end = max(end - trailing, start)
-        return start, end
-
-
-class _Blanks(dict[str, tuple[int, int]]):
-    """Token to the number of blanks at its start and its end, filled as tokens are met."""
-
-    def __missing__(self, token: str) -> tuple[int, int]:
-        if len(self) >= _BLANKS_SIZE:
-            self.clear()
-        found = self[token] = (_leading_blanks(token), _leading_blanks(token[::-1]))
-        return found
-
-
-def _leading_blanks(token: str) -> int:
-    count = 0
-    for char in token:
-        if char != CHARS[0x20] and char not in code_points("WHITE_SPACE"):
-            break
-        count += 1
-    return count
-
-
-def _copy(part: Encoding, offsets: list[Offsets]) -> Encoding:
-    return Encoding(
-        part.ids,
-        part.type_ids,
-        part.tokens,
-        part.word_ids,
-        offsets,
-        part.special_tokens_mask,
-        part.attention_mask,
-        part.sequence_ranges,
-        part.rest,
-        part.whole,
-    )
-
-
 class ByteLevelProcessing:
     """Trims offsets and adds nothing."""
 
@@ -181,7 +115,7 @@ class ByteLevelProcessing:
         if self._trim:
             parts = [*map(self._trim, parts)]
         # After a template the parts are numbered anew, special tokens included, as in the Rust library.
-        parts = [_copy(part, part.offsets) for part in parts]
+        parts = [with_offsets(part, part.offsets) for part in parts]
         for index, part in enumerate(parts):
             part.sequence_ranges = {**part.sequence_ranges, index: (0, len(part))}
         return parts
@@ -224,11 +158,3 @@ def _sequence(encoding: Encoding, sequence: int, type_id: int) -> Encoding:
         # Windows keep the plain numbering of the sequences as type ids, whatever the template says.
         marked.rest = lambda: [part.as_sequence(sequence, sequence) for part in encoding.overflowing]
     return marked
-
-
-def _each(part: Encoding, change: Callable[[Encoding], Encoding]) -> Encoding:
-    """The part and its windows, each changed."""
-    changed = change(part)
-    if part.rest:
-        changed.rest = lambda: [change(window) for window in part.overflowing]
-    return changed
