@@ -15,8 +15,8 @@ from edgeinfer_browser.tokenizers.processing import (
     Special,
     Surrounding,
     TemplateProcessing,
-    Trim,
 )
+from edgeinfer_browser.tokenizers.trimming import Trim
 
 
 def _template(spec: Spec) -> PostProcessor:
