@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
 from edgeinfer_browser.errors import TokenizerError
+from edgeinfer_browser.tokenizers.long_words import LongWord
 
-#: Words of more symbols are merged with a heap; shorter ones are faster with plain lists.
+#: Words of more symbols are merged as a linked list; shorter ones are faster with plain lists.
 _SHORT = 100
-#: Places in a word and ranks share one number in the heap, which is ordered by rank, then place.
-_PLACES = 1 << 32
 
 
 class Merges:
@@ -53,29 +51,7 @@ class Merges:
                 results[place] = find(symbol * size + symbols[place + 1], never)
 
     def _apply_to_long(self, symbols: list[int], starts: list[int]) -> None:
-        size, find, count = self._size, self._table.get, len(symbols)
-        following, before = [*range(1, count + 1)], [*range(-1, count - 1)]
-        found = (find(left * size + right) for left, right in pairwise(symbols))
-        heap = [result * _PLACES + place for place, result in enumerate(found) if result is not None]
-        heapify(heap)
-        while heap:
-            result, place = divmod(heappop(heap), _PLACES)
-            right = following[place]
-            # The pair may have changed since it was put here; a symbol that is gone is -1.
-            if right == count or symbols[place] < 0 or find(symbols[place] * size + symbols[right]) != result:
-                continue
-            symbol = symbols[place] = result % size
-            symbols[right] = -1
-            after = following[place] = following[right]
-            if after < count:
-                before[after] = place
-                changed = find(symbol * size + symbols[after])
-                if changed is not None:
-                    heappush(heap, changed * _PLACES + place)
-            left = before[place]
-            if left >= 0:
-                changed = find(symbols[left] * size + symbol)
-                if changed is not None:
-                    heappush(heap, changed * _PLACES + left)
+        word = LongWord(symbols, self._table, self._size)
+        word.merge()
         starts[:] = [start for start, symbol in zip(starts, symbols, strict=True) if symbol >= 0]
         symbols[:] = [symbol for symbol in symbols if symbol >= 0]

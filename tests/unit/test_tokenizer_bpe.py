@@ -85,6 +85,23 @@ def test_random_models(seed: int) -> None:
     assert_same(spec(model=random_model(source), pre_tokenizer=source.choice(PRE_TOKENIZERS)), random_texts(source, 25))
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_long_words_with_merges_in_any_order(seed: int) -> None:
+    source = random.Random(seed)
+    chars = "abcd"[: source.randrange(1, 5)]
+    vocab = [*chars]
+    merges = []
+    for _ in range(source.randrange(1, 60)):
+        pair = source.choices(vocab, k=2)
+        if len("".join(pair)) < 40:
+            merges.append(pair)
+            vocab = [*dict.fromkeys([*vocab, "".join(pair)])]
+    source.shuffle(merges)
+    model = {"type": "BPE", "vocab": {token: key for key, token in enumerate(vocab)}, "merges": merges}
+    texts = ["".join(source.choices(chars, k=size)) for size in (99, 101, 500, 3_000)]
+    assert_same(spec(model=model), [*texts, chars[0] * 3_000])
+
+
 def test_old_forms_of_the_file() -> None:
     forms: list[Spec] = [{"merges": ["#version: 0.2", "a b"]}, {"merges": [["a", "b"]]}, {"dropout": 0}, {"merges": []}]
     for changes in forms:
