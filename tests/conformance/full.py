@@ -25,14 +25,16 @@ from edgeinfer_browser.tokenizers import TokenizerLike, load_tokenizer
 from tests.conformance.compare import Question, difference, differences, questions
 from tests.conformance.real import both, evaluation_questions, names, random_questions
 from tests.conformance.samples import Samples
-from tests.conformance.synthetic import cases
-from tests.conformance.synthetic_models import WORDS
+from tests.conformance.synthetic import cases, combination
+from tests.conformance.synthetic_models import WORDS, Spec
 
 ROOT = Path(__file__).resolve().parents[2]
 CHUNK = 5_000
 EVALUATION = -1
-#: All synthetic tokenizers together, as one row of the table.
-SYNTHETIC = "synthetic"
+#: Rows of the table for many synthetic tokenizers: one for each option, and random components together.
+SYNTHETIC, TOGETHER = "synthetic", "together"
+#: Strings for each tokenizer of random components.
+EACH = 25
 Row = dict[str, Any]
 #: The Rust library, the port, and what to ask both.
 Asked = tuple[TokenizerLike, TokenizerLike, list[Question]]
@@ -41,17 +43,20 @@ Asked = tuple[TokenizerLike, TokenizerLike, list[Question]]
 def work(name: str, chunk: int) -> Row:
     """Compare one chunk: how many strings, how many equal, and the first differences in words."""
     if name == SYNTHETIC:
-        return _row(name, chunk, _all_synthetic(chunk))
+        each = CHUNK // len(cases())
+        return _row(name, chunk, (_synthetic(f"{case} {chunk}", spec, each) for case, spec in cases().items()))
+    if name == TOGETHER:
+        seeds = range(1_000 + chunk * CHUNK // EACH, 1_000 + (chunk + 1) * CHUNK // EACH)
+        return _row(name, chunk, (_synthetic(f"together {seed}", combination(seed), EACH) for seed in seeds))
     asked = evaluation_questions() if chunk == EVALUATION else [*random_questions(name, str(chunk), CHUNK)]
     return _row(name, chunk, [(*both(name), asked)])
 
 
-def _all_synthetic(chunk: int) -> Iterator[Asked]:
-    for case, spec in cases().items():
-        data = json.dumps(spec).encode()
-        added = [token["content"] for token in spec["added_tokens"]]
-        asked = [*questions(Samples(f"{case} {chunk}", WORDS, added), CHUNK // len(cases()))]
-        yield load_tokenizer(data), load_tokenizer(data, prefer_rust=False), asked
+def _synthetic(name: str, spec: Spec, strings: int) -> Asked:
+    data = json.dumps(spec).encode()
+    added = [token["content"] for token in spec["added_tokens"]]
+    asked = [*questions(Samples(name, WORDS, added), strings)]
+    return load_tokenizer(data), load_tokenizer(data, prefer_rust=False), asked
 
 
 def _row(name: str, chunk: int, parts: Iterable[Asked]) -> Row:
@@ -114,7 +119,7 @@ def main() -> int:
     arguments = parser.parse_args()
     os.environ |= {"RUST_BACKTRACE": "0", "TOKENIZERS_PARALLELISM": "false"}
     chunks = [EVALUATION, *range(-(-arguments.strings // CHUNK))]
-    wanted = [(name, chunk) for name in arguments.names or [*names(), SYNTHETIC] for chunk in chunks]
+    wanted = [(name, chunk) for name in arguments.names or [*names(), SYNTHETIC, TOGETHER] for chunk in chunks]
     log = ROOT / ".cache/conformance" / f"{source_key()}.jsonl"
     log.parent.mkdir(parents=True, exist_ok=True)
     rows = []

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from typing import Any
 
 from fetch_tokenizers import path_of
+from tokenizers import Tokenizer as Rust
 
 from tests.conformance import synthetic_models as models
 from tests.conformance.synthetic_models import Spec
@@ -247,3 +249,34 @@ def cases() -> dict[str, Spec]:
     vocab = see["vocab"] | {token: len(see["vocab"]) + at for at, token in enumerate(odd) if token not in see["vocab"]}
     found |= {f"decoder {_name(part)}": whole(see | {"vocab": vocab}, decoder=part) for part in decoders()}
     return found | dict(_models()) | dict(_added())
+
+
+def combination(seed: int) -> Spec:
+    """A tokenizer of random components, which need not make sense together; its added tokens have random flags."""
+    rng = random.Random(seed)
+    makers = (models.see_all, models.bpe, models.byte_level_bpe, models.unigram, models.wordpiece, models.word_level)
+    model = rng.choice(makers)()
+    chosen = {
+        "normalizer": rng.choice([None, *normalizers()]),
+        "pre_tokenizer": rng.choice([None, *pre_tokenizers()]),
+        "post_processor": rng.choice([None, *post_processors()]),
+        "decoder": rng.choice([None, *decoders()]),
+    }
+    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    contents = rng.sample(("AB", "<x>", " y", "the", "é", "▁z", "Ġ", "a b", "e\u0301", "ﬁ", "好", "1", "</s> a"), 5)
+    start = len(model["vocab"])
+    tokens = [
+        token_(start + at, content, **{flag: rng.random() < 0.5 for flag in flags})
+        for at, content in enumerate(_distinct(contents, chosen["normalizer"]))
+    ]
+    spec = whole(model, **chosen)
+    return spec | {"added_tokens": [*spec["added_tokens"], *tokens]}
+
+
+def _distinct(contents: list[str], normalizer: Spec | None) -> list[str]:
+    """Those of different normal forms: of several with one form the Rust library takes any, by a random hash."""
+    if normalizer is None:
+        return contents
+    rust = Rust.from_str(json.dumps(whole(models.see_all(), normalizer=normalizer))).normalizer
+    forms = {rust.normalize_str(content): content for content in ("", "<unk>", "<s>", "</s>")}
+    return [content for content in contents if forms.setdefault(rust.normalize_str(content), content) == content]
