@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from edgeinfer_browser.errors import TokenizerError
+from edgeinfer_browser.errors import InputError, TokenizerError
 from edgeinfer_browser.tokenizers import splitters
 from edgeinfer_browser.tokenizers.behaviors import BEHAVIORS
 from edgeinfer_browser.tokenizers.components import Spec, build, check_options, option, unknown
@@ -35,13 +35,29 @@ class PreTokenizer:
         #: it is the same for the same word, so it need not be done again for a word that was seen before.
         self.ends_in_bytes = bool(steps) and isinstance(steps[-1], ByteChars)
         self._steps = steps[:-1] if self.ends_in_bytes else steps
+        self._sees_bytes = any(isinstance(step, ByteChars) for step in steps)
 
     def split(self, string: NormalizedString) -> Iterable[Group]:
-        """Strings and the (start, end) of each word in them, in order; words are found one by one."""
+        """Strings and the (start, end) of each word in them, in order; words are found one by one.
+
+        Raises InputError for a text whose beginning comes from nowhere, where the Rust library fails.
+        """
+        if self._sees_bytes and string.ends is not None:
+            _check_beginning(string)
         groups: Iterable[Group] = ((string, ((0, len(string.normalized)),)),)
         for step in self._steps:
             groups = _rewritten(groups, step) if isinstance(step, Rewriter) else _split(groups, step)
         return groups
+
+
+def _check_beginning(string: NormalizedString) -> None:
+    # The Rust library fails, or makes no bytes of some characters, after a normalizer such as Replace of an empty
+    # match in front of everything.
+    start, end = string.span(0, 1)
+    if start == end:
+        raise InputError(
+            "The normalizer puts a text in front that ByteLevel cannot place; the Rust library fails, too."
+        )
 
 
 def _split(groups: Iterable[Group], splitter: Splitter) -> Iterator[Group]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tokenizers import pre_tokenizers
 
-from edgeinfer_browser.errors import TokenizerError
+from edgeinfer_browser.errors import InputError, TokenizerError
 from edgeinfer_browser.tokenizers import Tokenizer, char_properties, script_tables, unicode_tables
 from edgeinfer_browser.tokenizers.ranges import parsed
 from tests.unit.tokenizer_oracle import BPE, Spec, added, assert_same, random_texts, spec
@@ -127,3 +127,12 @@ def test_character_classes_at_the_edges_of_their_ranges(name: str) -> None:
     expected = getattr(pre_tokenizers, name)().pre_tokenize_str(text)
     firsts = dict(reversed([*zip(encoding.word_ids, encoding.offsets, strict=True)]))
     assert [start for start, _ in firsts.values()][::-1] == [start for _, (start, _) in expected]
+
+
+def test_text_from_nowhere_before_byte_level() -> None:
+    # Here the Rust library panics, or gives the model characters that are no bytes.
+    normalizer = {"type": "Replace", "pattern": {"Regex": "^"}, "content": " "}
+    port = Tokenizer.from_str(json.dumps(spec(pre_tokenizer=PRE_TOKENIZERS[-1], normalizer=normalizer)))
+    with pytest.raises(InputError, match="in front that ByteLevel cannot place"):
+        port.encode("é a")
+    assert_same(spec(pre_tokenizer={"type": "Metaspace", "replacement": "▁"}, normalizer=normalizer), ["é a", "a"])
