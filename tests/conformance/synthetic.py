@@ -257,7 +257,8 @@ def combination(seed: int) -> Spec:
     makers = (models.see_all, models.bpe, models.byte_level_bpe, models.unigram, models.wordpiece, models.word_level)
     model = rng.choice(makers)()
     chosen = {
-        "normalizer": rng.choice([None, *normalizers()]),
+        # A match of nothing puts characters in front that come from nowhere, which ByteLevel does not accept.
+        "normalizer": rng.choice([None, *(part for part in normalizers() if part.get("pattern") != {"Regex": "$"})]),
         "pre_tokenizer": rng.choice([None, *pre_tokenizers()]),
         "post_processor": rng.choice([None, *post_processors()]),
         "decoder": rng.choice([None, *decoders()]),
