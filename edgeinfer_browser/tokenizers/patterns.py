@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
+from operator import methodcaller
 
 from edgeinfer_browser.errors import TokenizerError
 from edgeinfer_browser.tokenizers.normalized import Span
@@ -70,9 +71,10 @@ class Matcher:
         pattern = self.for_text(text)
         if self._translation.is_nullable:
             return _spans_of_nullable(pattern, text)
-        return (match.span() for match in pattern.finditer(text))
+        return map(_SPAN, pattern.finditer(text))
 
 
+_SPAN: Callable[[re.Match[str]], Span] = methodcaller("span")
 _BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]")
 
 

@@ -146,14 +146,10 @@ class Tokenizer:
     def _encode_part(
         self, part: NormalizedString, columns: Columns, enough: int | None, word: int | None, index: int
     ) -> int:
-        tokenize, add, ids = self._tokenize, columns.add, columns.ids
         for string, spans in self._pre_tokenizer.split(part):
-            text = string.normalized
-            for start, end in spans:
-                add(tokenize(text[start:end]), string, start, index if word is None else word)
-                index += 1
-                if enough is not None and len(ids) > enough:
-                    return index
+            index = columns.add_words(string, spans, self._tokenize, index, word, enough)
+            if enough is not None and len(columns.ids) > enough:
+                break
         return index
 
     # -- ids to text
