@@ -14,7 +14,7 @@ SITE := build/site/.ready
 PACKAGE_FILES := $(shell find edgeinfer_browser -name '*.py')
 SHIM_FILES := $(wildcard js_shim/*.js)
 
-.PHONY: demo test check setup machine model site lint unit shim pyodide browser conformance bench format lock clean
+.PHONY: demo test check setup machine model site lint unit shim pyodide browser conformance conformance-full bench format lock clean
 .DELETE_ON_ERROR:
 
 demo: setup
@@ -71,16 +71,25 @@ shim: $(NODE)
 
 pyodide: $(SITE) $(MODEL)
 	$(BIN)/python tools/fetch_micropip.py
+	$(BIN)/python tools/fetch_tokenizers.py
 	$(BIN)/python -m pytest tests/pyodide
 
 conformance: $(VENV) $(MODEL)
+	$(BIN)/python tools/fetch_tokenizers.py
 	$(BIN)/python -m pytest tests/conformance
+
+# 200,000 random strings of each tokenizer; half an hour on two cores, and goes on where it was stopped.
+conformance-full: $(VENV) $(MODEL)
+	$(BIN)/python tools/fetch_tokenizers.py --all
+	PYTHONPATH=.:tools $(BIN)/python -m tests.conformance.full
 
 browser: $(SITE) $(MODEL)
 	$(BIN)/python -m pytest tests/browser
 
 bench: $(SITE) $(MODEL)
+	$(BIN)/python tools/fetch_tokenizers.py
 	$(BIN)/edgeinfer bench latency
+	$(BIN)/edgeinfer bench tokenizers
 
 format: $(VENV) $(NODE)
 	$(BIN)/ruff format .

@@ -100,12 +100,88 @@ def more_word_characters() -> set[int]:
     return where(lambda c: 1 not in encode(f"{c}FOO").ids and not is_word_by_category(c))
 
 
+def changed_by(normalize: Callable[[str], str]) -> set[int]:
+    """The code points that do not stay themselves."""
+    return where(lambda char: normalize(char) != char)
+
+
+def marks_that_move() -> set[int]:
+    """Characters with a combining class in Rust."""
+    return where(lambda char: unicodedata.combining(char) > 0) - starters()
+
+
+def second_parts(nfd: Callable[[str], str]) -> set[int]:
+    """Characters that compose with one before them."""
+    hangul = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
+    pairs = (unicodedata.decomposition(chr(code)).split() for code in where(lambda c: nfd(c) != c))
+    seconds = {int(pair[1], 16) for pair in pairs if len(pair) == 2 and pair[0][0] != "<"} | hangul
+    return seconds | where(lambda c: ord(nfd(c)[0]) in seconds)
+
+
+def unstable() -> dict[str, set[int]]:
+    """For each normal form the characters that it changes, that it may move, or that change others."""
+    forms = {form: getattr(normalizers, form)().normalize_str for form in ("NFD", "NFKD", "NFC", "NFKC")}
+    moved, seconds = marks_that_move(), second_parts(forms["NFD"])
+    found = {}
+    for name, form in forms.items():
+        found[f"UNSTABLE_{name}"] = changed_by(form) | moved
+        if name.endswith("C"):
+            found[f"UNSTABLE_{name}"] |= seconds
+    return found
+
+
+def precompiled(*letters: str) -> Callable[[str], str]:
+    """A Precompiled normalizer that puts "X" in place of each letter.
+
+    It takes a whole grapheme for its first letter when that has fewer than 6 bytes, which shows where they end.
+    """
+    sys.path.insert(0, str(OUTPUT.parent.parent.parent))
+    from tests.charsmaps import charsmap
+
+    spec = {"type": "Precompiled", "precompiled_charsmap": charsmap(dict.fromkeys(letters, "X"))}
+    model = {"type": "WordLevel", "vocab": {"": 0}, "unk_token": ""}
+    tokenizer = Tokenizer.from_str(json.dumps({"version": "1.0", "normalizer": spec, "model": model}))
+    normalizer: normalizers.Normalizer = tokenizer.normalizer
+    return normalizer.normalize_str
+
+
+def graphemes() -> dict[str, set[int]]:
+    """The properties that decide where graphemes end (UAX #29), as Rust has them."""
+    mark, joiner, emoji, ka, virama = "\u0301", "\u200d", "\u263a", "\u0915", "\u094d"
+
+    def joined(before: str, last: str) -> set[int]:
+        # If "last" is joined to what is before it, the grapheme is long, and the mark after "last" stays.
+        normalize = precompiled(last)
+        return where(lambda c: normalize(before.format(c) + last + mark).endswith(mark))
+
+    letter, first_mark = precompiled("a"), precompiled(mark)
+    prepended = joined("{}", "a")
+    pictures = joined("{}" + joiner, emoji) - prepended
+    extending = joined(emoji + "{}" + joiner, emoji) - pictures
+    consonants = joined("{}" + virama, ka) - prepended
+    before_t, before_v, before_l = (joined("{}", jamo) - prepended for jamo in "\u11a8\u1161\u1100")
+    syllables = set(range(0xAC00, 0xD7A4))
+    return {
+        "GRAPHEME_PREPEND": prepended,
+        "GRAPHEME_CONTROL": where(lambda c: not first_mark(c + mark + "\u0308").endswith("\u0308")),
+        "GRAPHEME_EXTEND": extending,
+        "GRAPHEME_SPACING": where(lambda c: letter(f"a{c}") == "X") - extending - {ord(joiner)},
+        "GRAPHEME_PICTURE": pictures,
+        "GRAPHEME_CONSONANT": consonants,
+        "GRAPHEME_LINKER": joined(ka + "{}", ka) - prepended,
+        "GRAPHEME_L": before_l,
+        "GRAPHEME_V": (before_t & before_v) - syllables,
+        "GRAPHEME_T": before_t - before_v - syllables,
+    }
+
+
 def tables() -> dict[str, set[int]]:
     """Every set of code points, by the name it gets in the module."""
     clean = bert(clean_text=True).normalize_str
     spaced = bert(handle_chinese_chars=True).normalize_str
     plain = bert(strip_accents=True).normalize_str
     bare = normalizers.StripAccents().normalize_str
+    nmt = normalizers.Nmt().normalize_str
     nfd, nfkd = normalizers.NFD().normalize_str, normalizers.NFKD().normalize_str
     pieces = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
     count = {code: len(pieces(f"a{chr(code)}b")) for code in CODE_POINTS}
@@ -123,6 +199,10 @@ def tables() -> dict[str, set[int]]:
         "NOT_DECOMPOSED": undone,
         "NOT_DECOMPOSED_COMPATIBLE": undone | undone_too,
         "MORE_WORD_CHARACTERS": more_word_characters(),
+        "NMT_REMOVED": where(lambda c: nmt(c) == ""),
+        "NMT_BLANK": where(lambda c: nmt(c) == " "),
+        **unstable(),
+        **graphemes(),
     }
 
 
@@ -131,6 +211,7 @@ def digest() -> str:
     hashed = hashlib.sha256()
     steps = [normalizers.NFD(), normalizers.NFKD(), normalizers.Lowercase(), bert(strip_accents=True)]
     steps.append(normalizers.BertNormalizer(strip_accents=None))
+    steps += [normalizers.NFC(), normalizers.NFKC(), normalizers.Nmt(), normalizers.StripAccents()]
     # Planes 4 to 13, 15 and 16 have no characters but private ones.
     text = "\n".join(chr(code) for code in CODE_POINTS if code < 0x40000 or code >> 12 == 0xE0)
     for step in steps:
@@ -150,6 +231,22 @@ ABOUT = {
     "NOT_DECOMPOSED": "Have a canonical decomposition in some ``unicodedata``, none in Rust.",
     "NOT_DECOMPOSED_COMPATIBLE": "Have a canonical or compatible decomposition in some ``unicodedata``, none in Rust.",
     "MORE_WORD_CHARACTERS": "Word characters in Rust that ``unicode.is_word_by_category`` may not know.",
+    "NMT_REMOVED": "Dropped by the Nmt normalizer.",
+    "NMT_BLANK": "Turned into a space by the Nmt normalizer.",
+    "UNSTABLE_NFD": "Changed or moved by NFD.",
+    "UNSTABLE_NFKD": "Changed or moved by NFKD.",
+    "UNSTABLE_NFC": "Changed, moved or composed with what is before them by NFC.",
+    "UNSTABLE_NFKC": "Changed, moved or composed with what is before them by NFKC.",
+    "GRAPHEME_PREPEND": "Grapheme_Cluster_Break=Prepend.",
+    "GRAPHEME_CONTROL": "Grapheme_Cluster_Break=Control, CR or LF.",
+    "GRAPHEME_EXTEND": "Grapheme_Cluster_Break=Extend.",
+    "GRAPHEME_SPACING": "Grapheme_Cluster_Break=SpacingMark.",
+    "GRAPHEME_PICTURE": "Extended_Pictographic.",
+    "GRAPHEME_CONSONANT": "Indic_Conjunct_Break=Consonant.",
+    "GRAPHEME_LINKER": "Indic_Conjunct_Break=Linker.",
+    "GRAPHEME_L": "Grapheme_Cluster_Break=L.",
+    "GRAPHEME_V": "Grapheme_Cluster_Break=V.",
+    "GRAPHEME_T": "Grapheme_Cluster_Break=T.",
 }
 
 

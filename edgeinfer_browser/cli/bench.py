@@ -2,6 +2,7 @@
 
 `edgeinfer bench latency` times one call from Python (in Pyodide, in a real headless browser) against the same
 session.run of onnxruntime-web in JavaScript: pairs in one session, medians, and their ratio.
+`edgeinfer bench tokenizers` times encoding everyday sentences in Pyodide against @huggingface/tokenizers in JavaScript.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from edgeinfer_browser.cli import bench_tokenizers
 from edgeinfer_browser.cli.headless import call, find_runtime, page_at, serving, site_folder
 from edgeinfer_browser.cli.run import model_folder, page_options
 
@@ -31,7 +33,7 @@ _BENCH = """async (load, { options, text, pairs }) => {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("what", choices=["latency"], help="what to measure")
+    parser.add_argument("what", choices=["latency", "tokenizers"], help="what to measure")
     parser.add_argument("--model", type=Path, default=Path("build/models/sentiment"), help="a packed model folder")
     parser.add_argument("--task", default="text-classification")
     parser.add_argument("--tier", default="wasm", choices=["wasm", "webgpu"])
@@ -40,10 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", default=TEXT_32, help="the text to time (default: one of 32 tokens)")
     parser.add_argument("--runtime", type=Path, help="runtime folder (default: build/site/edgeinfer)")
     parser.add_argument("--browser", help="executable of a Chromium (default: the one on the PATH)")
+    bench_tokenizers.add_arguments(parser.add_argument_group("tokenizers"))
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Measure and print one line of JSON."""
+    """Measure and print lines of JSON."""
+    return bench_tokenizers.main(arguments) if arguments.what == "tokenizers" else latency(arguments)
+
+
+def latency(arguments: argparse.Namespace) -> int:
+    """Measure one call and print one line of JSON."""
     model = model_folder(arguments.model)
     with (
         site_folder(find_runtime(arguments.runtime), model.parent) as site,

@@ -118,6 +118,8 @@ class _Finder:
             yield key, string.slice(start, end)
             done = end
         if done == 0 and text:
+            # In the Rust library this is a slice, too: it begins where its first character comes from.
+            string.shift, _ = string.span(0, 1)
             yield None, string
         elif done < len(text):
             yield None, string.slice(done, len(text))

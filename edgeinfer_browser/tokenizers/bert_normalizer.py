@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from edgeinfer_browser.tokenizers.char_table import CharTable
+from edgeinfer_browser.tokenizers.normal_forms import NormalForm
 from edgeinfer_browser.tokenizers.normalized import NormalizedString
 from edgeinfer_browser.tokenizers.unicode import code_points, combining_class, decompose, lower
 
 #: Stands in the table for a mark that survives and may have to change places; never part of a text.
 _MOVES = "\ud800"
-#: Characters remembered per normalizer; a text with more different ones is only slower.
-_TABLE_SIZE = 20_000
 
 
 class BertNormalizer:
@@ -26,11 +26,15 @@ class BertNormalizer:
         self._handle_chinese_chars = handle_chinese_chars
         self._strip_accents = lowercase if strip_accents is None else strip_accents
         self._lowercase = lowercase
-        self._table = _CharTable(self)
+        self._decomposition = NormalForm("NFD")
+        self._table = CharTable(self._change)
 
     def normalize(self, string: NormalizedString) -> None:
         """Change the string in place."""
         text = string.normalized
+        if string.ends is not None:
+            self._normalize_by_steps(string)
+            return
         changed = text.translate(self._table)
         if _MOVES in changed:
             self._normalize_by_steps(string)
@@ -39,9 +43,9 @@ class BertNormalizer:
         else:
             table = self._table
             origins = [index for index, char in enumerate(text) for _ in table[ord(char)]]
-            string.replace(changed, origins)
+            string.realign(changed, origins)
 
-    def change(self, char: str) -> str:
+    def _change(self, char: str) -> str:
         """What becomes of one character when no mark has to move."""
         parts = self._prepare(char)
         if self._strip_accents:
@@ -53,38 +57,39 @@ class BertNormalizer:
 
     def _prepare(self, char: str) -> str:
         if self._clean_text:
-            if char in code_points("REMOVED"):
-                return ""
-            char = " " if char in code_points("BLANK") else char
-        if self._handle_chinese_chars and char in code_points("CHINESE"):
-            return f" {char} "
-        return char
+            char = _cleaned(_kept(char))
+        return _apart(char) if char and self._handle_chinese_chars else char
 
     def _normalize_by_steps(self, string: NormalizedString) -> None:
-        string.map(self._prepare)
-        string.decompose(decompose)
-        string.map(_without_mark)
+        if string.ends is None:
+            string.map(self._prepare)
+        else:
+            self._prepare_by_steps(string)
+        if self._strip_accents:
+            self._decomposition.normalize(string)
+            string.map(_without_mark)
         if self._lowercase:
             string.map(lower)
 
+    def _prepare_by_steps(self, string: NormalizedString) -> None:
+        # Only with characters from nowhere in front does it matter how many steps there are.
+        if self._clean_text:
+            string.map(_kept)
+            string.map(_cleaned)
+        if self._handle_chinese_chars:
+            string.map(_apart)
 
-class _CharTable(dict[int, str]):
-    """Code point to its normal form, filled as characters are met."""
 
-    def __init__(self, normalizer: BertNormalizer) -> None:
-        super().__init__()
-        self._normalizer = normalizer
-        #: Characters met whose normal form is not one character long.
-        self.uneven: set[str] = set()
+def _kept(char: str) -> str:
+    return "" if char in code_points("REMOVED") else char
 
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        changed = self._normalizer.change(char)
-        if len(changed) != 1:
-            self.uneven.add(char)
-        if len(self) < _TABLE_SIZE:
-            self[code] = changed
-        return changed
+
+def _cleaned(char: str) -> str:
+    return " " if char and char in code_points("BLANK") else char
+
+
+def _apart(char: str) -> str:
+    return f" {char} " if char in code_points("CHINESE") else char
 
 
 def _without_mark(char: str) -> str:

@@ -3,69 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from edgeinfer_browser.errors import TokenizerError
 from edgeinfer_browser.tokenizers.components import Spec, build, check_options, option, unknown
-from edgeinfer_browser.tokenizers.encoding import Encoding, merge, special
-
-
-class PostProcessor(Protocol):
-    """Joins sequences and special tokens into one encoding."""
-
-    def added_tokens(self, is_pair: bool) -> int:
-        """How many special tokens it adds; truncation leaves room for them."""
-
-    def process(self, first: Encoding, second: Encoding | None, add_special_tokens: bool) -> Encoding:
-        """One encoding from one or two sequences."""
-
-
-class Piece(NamedTuple):
-    """A part of a template: a sequence (0 or 1), or None and the special token's ids and tokens."""
-
-    sequence: int | None
-    type_id: int
-    ids: tuple[int, ...] = ()
-    tokens: tuple[str, ...] = ()
-
-
-class TemplateProcessing:
-    """Follows one template for a single sequence and one for a pair."""
-
-    def __init__(self, single: list[Piece], pair: list[Piece]) -> None:
-        self._templates = (single, pair)
-        self._added = tuple(sum(len(piece.ids) for piece in template) for template in self._templates)
-
-    def added_tokens(self, is_pair: bool) -> int:
-        """How many special tokens it adds; truncation leaves room for them."""
-        return self._added[is_pair]
-
-    def process(self, first: Encoding, second: Encoding | None, add_special_tokens: bool) -> Encoding:
-        """One encoding from one or two sequences."""
-        sequences = [first] if second is None else [first, second]
-        parts = []
-        for piece in self._templates[len(sequences) - 1]:
-            if piece.sequence is not None:
-                parts.append(_sequence(sequences[piece.sequence], piece.sequence, piece.type_id))
-            elif add_special_tokens:
-                parts.append(special(piece.ids, piece.tokens, piece.type_id))
-        return merge(parts)
-
-
-def _sequence(encoding: Encoding, sequence: int, type_id: int) -> Encoding:
-    marked = encoding.as_sequence(sequence, type_id)
-    if encoding.rest:
-        # Windows keep the plain numbering of the sequences as type ids, whatever the template says.
-        marked.rest = lambda: [part.as_sequence(sequence, sequence) for part in encoding.overflowing]
-    return marked
-
-
-def join(first: Encoding, second: Encoding | None) -> Encoding:
-    """What happens without a post-processor: the sequences one after the other, nothing added."""
-    if second is None:
-        return first
-    # Here the windows do not get to know which sequence they are of.
-    return merge([first.as_sequence(0, 0), second.as_sequence(1, 1)])
+from edgeinfer_browser.tokenizers.processing import (
+    ByteLevelProcessing,
+    Piece,
+    PostProcessor,
+    ProcessorSequence,
+    Special,
+    Surrounding,
+    TemplateProcessing,
+)
+from edgeinfer_browser.tokenizers.trimming import Trim
 
 
 def _template(spec: Spec) -> PostProcessor:
@@ -98,16 +49,55 @@ def _piece(part: dict[str, dict[str, Any]], specials: dict[str, dict[str, Any]])
     return Piece(None, type_id, *columns)
 
 
+def _special(name: str, spec: Spec, key: str) -> Special:
+    value = option(name, spec, key, list)
+    if [*map(type, value)] != [str, int]:
+        raise TokenizerError(f"{name} in tokenizer.json has {key} = {value!r}; it should be a token and its id.")
+    return value[0], value[1]
+
+
 def _bert(spec: Spec) -> PostProcessor:
     check_options("BertProcessing", spec, "sep", "cls")
-    (sep, sep_id), (cls, cls_id) = (option("BertProcessing", spec, name, list) for name in ("sep", "cls"))
-    start = [Piece(None, 0, (cls_id,), (cls,)), Piece(0, 0), Piece(None, 0, (sep_id,), (sep,))]
-    return TemplateProcessing(start, [*start, Piece(1, 1), Piece(None, 1, (sep_id,), (sep,))])
+    cls, sep = (_special("BertProcessing", spec, name) for name in ("cls", "sep"))
+    return Surrounding(cls, sep, (None, 1), None)
+
+
+def _trim(name: str, spec: Spec) -> Trim | None:
+    add_prefix_space = option(name, spec, "add_prefix_space", bool)
+    return Trim(add_prefix_space=add_prefix_space) if option(name, spec, "trim_offsets", bool) else None
+
+
+def _roberta(spec: Spec) -> PostProcessor:
+    name = "RobertaProcessing"
+    check_options(name, spec, "sep", "cls", "trim_offsets", "add_prefix_space")
+    cls, sep = (_special(name, spec, key) for key in ("cls", "sep"))
+    # Roberta has type ids 0 throughout.
+    return Surrounding(cls, sep, (sep, 0), _trim(name, spec))
+
+
+def _byte_level(spec: Spec) -> PostProcessor:
+    check_options("ByteLevel", spec, "add_prefix_space", "trim_offsets", "use_regex")
+    return ByteLevelProcessing(_trim("ByteLevel", spec))
+
+
+def _sequence(spec: Spec) -> PostProcessor:
+    check_options("Sequence", spec, "processors")
+    processors = [*map(post_processor, option("Sequence", spec, "processors", list))]
+    # A template counts on one or two parts, which are whole sequences.
+    if (
+        sum(processor.added_tokens(True) > 0 or isinstance(processor, TemplateProcessing) for processor in processors)
+        > 1
+    ):
+        raise TokenizerError("A Sequence of post-processors in tokenizer.json adds special tokens more than once.")
+    return ProcessorSequence(processors)
 
 
 #: Every post-processor this package knows, by its ``type``.
 PROCESSORS: Mapping[str, Callable[[Spec], PostProcessor]] = {
     "BertProcessing": _bert,
+    "ByteLevel": _byte_level,
+    "RobertaProcessing": _roberta,
+    "Sequence": _sequence,
     "TemplateProcessing": _template,
 }
 

@@ -9,16 +9,18 @@ from typing import Any
 
 from edgeinfer_browser.errors import InputError, TokenizerError
 from edgeinfer_browser.tokenizers.added_tokens import AddedToken, AddedVocabulary
+from edgeinfer_browser.tokenizers.byte_words import ByteWords
 from edgeinfer_browser.tokenizers.columns import Columns
-from edgeinfer_browser.tokenizers.components import Spec, check_options
+from edgeinfer_browser.tokenizers.components import Spec, check_options, option
 from edgeinfer_browser.tokenizers.decoders import decoder
 from edgeinfer_browser.tokenizers.encoding import Encoding
 from edgeinfer_browser.tokenizers.models import model
 from edgeinfer_browser.tokenizers.normalized import NormalizedString
 from edgeinfer_browser.tokenizers.normalizers import normalizer
 from edgeinfer_browser.tokenizers.padding import Padding
-from edgeinfer_browser.tokenizers.pre_tokenizers import pre_tokenizer
-from edgeinfer_browser.tokenizers.processors import join, post_processor
+from edgeinfer_browser.tokenizers.pre_tokenizers import PreTokenizer, pre_tokenizer
+from edgeinfer_browser.tokenizers.processing import process
+from edgeinfer_browser.tokenizers.processors import post_processor
 from edgeinfer_browser.tokenizers.protocols import TextInput
 from edgeinfer_browser.tokenizers.truncation import Truncation
 
@@ -37,12 +39,13 @@ class Tokenizer:
             raise TokenizerError(f"tokenizer.json has version {spec.get('version')!r}; known: '1.0'.")
         parts = {name: spec.get(name) for name in _PARTS}
         self._normalizer = normalizer(parts["normalizer"]) if parts["normalizer"] else None
-        self._pre_tokenizer = pre_tokenizer(parts["pre_tokenizer"]) if parts["pre_tokenizer"] else None
+        self._pre_tokenizer = pre_tokenizer(parts["pre_tokenizer"]) if parts["pre_tokenizer"] else PreTokenizer([])
         self._model = model(parts["model"] or {})
+        self._tokenize = (ByteWords(self._model) if self._pre_tokenizer.ends_in_bytes else self._model).tokenize
         self._processor = post_processor(parts["post_processor"]) if parts["post_processor"] else None
         self._decoder = decoder(parts["decoder"]) if parts["decoder"] else None
-        tokens = map(AddedToken.from_spec, spec.get("added_tokens") or ())
-        self._added = AddedVocabulary(tokens, self._model.vocab, self._normalizer)
+        added = option("the file", {"added_tokens": None, **spec}, "added_tokens", list, type(None))
+        self._added = AddedVocabulary(map(AddedToken.from_spec, added or ()), self._model.vocab, self._normalizer)
         self._tokens = {key: token for token, key in self._model.vocab.items()}
         self._truncation = Truncation.from_spec(spec["truncation"]) if spec.get("truncation") else None
         self._padding = Padding.from_spec(spec["padding"]) if spec.get("padding") else None
@@ -52,7 +55,7 @@ class Tokenizer:
         """Make a tokenizer from the text of ``tokenizer.json``; raises TokenizerError for what it may not say."""
         try:
             spec = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise TokenizerError(f"tokenizer.json is not JSON: {error}.") from error
         if not isinstance(spec, dict):
             raise TokenizerError("tokenizer.json should hold an object.")
@@ -92,10 +95,7 @@ class Tokenizer:
         second = None if pair is None else self._encode_sequence(pair, is_pretokenized, 1, None)
         if self._truncation:
             first, second = self._truncation.apply(first, second, added)
-        if self._processor:
-            encoding = self._processor.process(first, second, add_special_tokens)
-        else:
-            encoding = join(first, second)
+        encoding = process(self._processor, first, second, add_special_tokens)
         if self._padding:
             self._padding.apply([encoding])
         return encoding
@@ -131,6 +131,7 @@ class Tokenizer:
 
     def _encode_text(self, text: str, columns: Columns, enough: int | None, word: int | None = None) -> None:
         index = 0
+        _check_scalars(text)
         for token, part in self._added.split(text):
             if token is None:
                 index = self._encode_part(part, columns, enough, word, index)
@@ -145,12 +146,9 @@ class Tokenizer:
     def _encode_part(
         self, part: NormalizedString, columns: Columns, enough: int | None, word: int | None, index: int
     ) -> int:
-        spans = self._pre_tokenizer.split(part) if self._pre_tokenizer else [(0, len(part.normalized))]
-        text, tokenize, add, ids = part.normalized, self._model.tokenize, columns.add, columns.ids
-        for start, end in spans:
-            add(tokenize(text[start:end]), part, start, index if word is None else word)
-            index += 1
-            if enough is not None and len(ids) > enough:
+        for string, spans in self._pre_tokenizer.split(part):
+            index = columns.add_words(string, spans, self._tokenize, index, word, enough)
+            if enough is not None and len(columns.ids) > enough:
                 break
         return index
 
@@ -161,7 +159,7 @@ class Tokenizer:
         tokens = [token for token in map(self.id_to_token, ids) if token is not None]
         if skip_special_tokens:
             tokens = [token for token in tokens if token not in self._added.special]
-        return self._decoder.decode(tokens) if self._decoder else " ".join(tokens)
+        return "".join(self._decoder.chain(tokens)) if self._decoder else " ".join(tokens)
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """The text of each list of ids."""
@@ -216,6 +214,14 @@ class Tokenizer:
     def no_padding(self) -> None:
         """Switch padding off."""
         self._padding = None
+
+
+def _check_scalars(text: str) -> None:
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError as error:
+        message = f"The text has half a surrogate pair at {error.start}, {text[error.start]!a}, which is no character."
+        raise InputError(message, position=error.start) from error
 
 
 def _words(sequence: TextInput) -> Sequence[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from edgeinfer_browser.errors import TokenizerError
 from edgeinfer_browser.tokenizers.components import Spec, check_options, option
 from edgeinfer_browser.tokenizers.normalized import Span
+from edgeinfer_browser.tokenizers.vocabulary import vocabulary
 
 #: The ids of a word's tokens, the tokens, and the (start, end) of each inside the word.
 Pieces = tuple[tuple[int, ...], tuple[str, ...], tuple[Span, ...]]
@@ -37,8 +38,8 @@ class WordPiece:
     def from_spec(cls, spec: Spec) -> WordPiece:
         """Make the model from its part of ``tokenizer.json``."""
         check_options("WordPiece", spec, *_OPTIONS)
-        types = (dict, str, str, int)
-        return cls(*(option("WordPiece", spec, *pair) for pair in zip(_OPTIONS, types, strict=True)))
+        others = zip(_OPTIONS[1:], (str, str, int), strict=True)
+        return cls(vocabulary("WordPiece", spec), *(option("WordPiece", spec, *pair) for pair in others))
 
     def tokenize(self, word: str) -> Pieces:
         """The tokens of one word, not empty."""

@@ -78,6 +78,7 @@ def test_every_code_point_has_the_normal_form_of_the_rust_library() -> None:
         {"type": "Lowercase"},
         bert | {"strip_accents": True},
         on,
+        *({"type": name} for name in ("NFC", "NFKC", "Nmt", "StripAccents")),
     ]
     codes = [code for code in range(0x110000) if code < 0x40000 or code >> 12 == 0xE0]
     text = "\n".join(chr(code) for code in codes if not 0xD800 <= code <= 0xDFFF)

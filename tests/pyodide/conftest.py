@@ -42,7 +42,7 @@ def wheel_name() -> str:
 
 @pytest.fixture(scope="session")
 def python_site(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """URL of a site with both Pyodides (micropip beside each), the runtime folder and the models."""
+    """URL of a site with both Pyodides (micropip beside each), the runtime folder, the models and tokenizers."""
     site = tmp_path_factory.mktemp("python-site")
     for package, micropip in RUNTIMES.values():
         folder = site / package
@@ -53,6 +53,7 @@ def python_site(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         (folder / "worker.mjs").write_text(WORKER)
     (site / "edgeinfer").symlink_to(ROOT / "build/site/edgeinfer", target_is_directory=True)
     (site / "models").symlink_to(models, target_is_directory=True)
+    (site / "tokenizers").symlink_to(ROOT / ".cache/tokenizers", target_is_directory=True)
     (site / "blank.html").write_text("<!doctype html><title>blank</title>")
     with serving(models, "--site", str(site), "--api-prefix", "/api") as url:
         yield url

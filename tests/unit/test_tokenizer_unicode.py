@@ -41,6 +41,8 @@ SETS: dict[str, Callable[[str], bool]] = {
     "CHINESE": lambda char: bert("handle_chinese_chars")(char) != char,
     "MARK_NONSPACING": lambda char: bert("strip_accents")(char) == "",
     "MARK": lambda char: normalizers.StripAccents().normalize_str(char) == "",
+    "NMT_REMOVED": lambda char: normalizers.Nmt().normalize_str(char) == "",
+    "NMT_BLANK": lambda char: normalizers.Nmt().normalize_str(char) == " ",
     "WHITE_SPACE": lambda char: words(char) == 2,
     "PUNCTUATION": lambda char: words(char) == 3,
 }
