@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from edgeinfer_browser.cli import bench_tokenizers
-from edgeinfer_browser.cli.headless import call, find_runtime, page_at, serving, site_folder
+from edgeinfer_browser.cli.headless import call, served_page
 from edgeinfer_browser.cli.run import model_folder, page_options
 
 #: 30 word pieces and two special tokens: 32 tokens of a BERT vocabulary.
@@ -53,11 +53,7 @@ def main(arguments: argparse.Namespace) -> int:
 def latency(arguments: argparse.Namespace) -> int:
     """Measure one call and print one line of JSON."""
     model = model_folder(arguments.model)
-    with (
-        site_folder(find_runtime(arguments.runtime), model.parent) as site,
-        serving(model.parent, "--site", str(site), "--api-prefix", "/api") as url,
-        page_at(url, arguments.browser) as page,
-    ):
+    with served_page(model.parent, arguments.runtime, arguments.browser) as page:
         options = page_options(arguments.task, model.name, arguments.tier, "only-local", arguments.dtype)
         times = call(page, _BENCH, {"options": options, "text": arguments.text, "pairs": arguments.pairs})
     print(json.dumps(summary(times)))

@@ -133,6 +133,17 @@ def page_at(url: str, browser: str | None = None, arguments: Sequence[str] = CHR
             yield page
 
 
+@contextmanager
+def served_page(models: Path, runtime: Path | None, browser: str | None) -> Iterator[Page]:
+    """A page of a site with the runtime and the models of a folder, and with the API below ``/api``."""
+    with (
+        site_folder(find_runtime(runtime), models) as site,
+        serving(models, "--site", str(site), "--api-prefix", "/api") as url,
+        page_at(url, browser) as page,
+    ):
+        yield page
+
+
 def call(page: Page, expression: str, argument: Any) -> Any:
     """Evaluate ``expression(load, argument)``, where ``load`` is the client's, in the page.
 

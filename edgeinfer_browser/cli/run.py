@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from edgeinfer_browser.cli.headless import call, find_runtime, page_at, serving, site_folder
+from edgeinfer_browser.cli.headless import call, served_page
 from edgeinfer_browser.errors import InputError
 from edgeinfer_browser.pipelines import TASKS
 from edgeinfer_browser.policy import PRESETS
@@ -48,11 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Serve, open the page, classify, print."""
     model = model_folder(arguments.model)
-    with (
-        site_folder(find_runtime(arguments.runtime), model.parent) as site,
-        serving(model.parent, "--site", str(site), "--api-prefix", "/api") as url,
-        page_at(url, arguments.browser) as page,
-    ):
+    with served_page(model.parent, arguments.runtime, arguments.browser) as page:
         options = page_options(arguments.task, model.name, arguments.tier, arguments.policy, arguments.dtype)
         for line in lines(page, options, arguments.texts, arguments.top_k or None, explain=arguments.explain):
             print(json.dumps(line, ensure_ascii=False), flush=True)

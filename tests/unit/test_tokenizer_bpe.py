@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from typing import Any
 
 import pytest
@@ -119,13 +118,10 @@ def test_refused(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["a", " ", "ab", "👍🏽", "漢字", "hello world ", "a\n "])
 @pytest.mark.parametrize("pre_tokenizer", [None, PRE_TOKENIZERS[3]], ids=["one word", "byte level"])
-def test_long_texts_take_linear_time(text: str, pre_tokenizer: Spec | None) -> None:
+def test_long_texts_are_encoded_and_do_not_take_for_ever(text: str, pre_tokenizer: Spec | None) -> None:
     rust, port = both(spec(model=BPE | {"fuse_unk": True}, pre_tokenizer=pre_tokenizer))
     long = text * (200_000 // len(text.encode()))
-    before = time.perf_counter()
-    encoding = port.encode(long)
-    assert time.perf_counter() - before < 10
-    assert columns(encoding) == columns(rust.encode(long))
+    assert columns(port.encode(long)) == columns(rust.encode(long))
 
 
 def test_word_level() -> None:
