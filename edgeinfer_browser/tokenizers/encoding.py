@@ -104,19 +104,26 @@ def special(ids: Sequence[int], tokens: Sequence[str], type_id: int) -> Encoding
 
 def _joined(parts: Sequence[Encoding]) -> Encoding:
     """The columns one after the other, without overflow."""
-    result = Encoding()
+    ids: list[int] = []
+    type_ids: list[int] = []
+    tokens: list[str] = []
+    word_ids: list[int | None] = []
+    offsets: list[Offsets] = []
+    special_tokens_mask: list[int] = []
+    attention_mask: list[int] = []
+    ranges: dict[int, tuple[int, int]] = {}
     for part in parts:
-        shift = len(result.ids)
+        shift = len(ids)
         for sequence, (start, end) in part.sequence_ranges.items():
-            result.sequence_ranges[sequence] = start + shift, end + shift
-        result.ids += part.ids
-        result.type_ids += part.type_ids
-        result.tokens += part.tokens
-        result.word_ids += part.word_ids
-        result.offsets += part.offsets
-        result.special_tokens_mask += part.special_tokens_mask
-        result.attention_mask += part.attention_mask
-    return result
+            ranges[sequence] = start + shift, end + shift
+        ids += part.ids
+        type_ids += part.type_ids
+        tokens += part.tokens
+        word_ids += part.word_ids
+        offsets += part.offsets
+        special_tokens_mask += part.special_tokens_mask
+        attention_mask += part.attention_mask
+    return Encoding(ids, type_ids, tokens, word_ids, offsets, special_tokens_mask, attention_mask, ranges)
 
 
 def _joined_with_overflow(left: Encoding, right: Encoding) -> Encoding:

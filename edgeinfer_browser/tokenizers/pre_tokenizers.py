@@ -35,6 +35,8 @@ class PreTokenizer:
         #: it is the same for the same word, so it need not be done again for a word that was seen before.
         self.ends_in_bytes = bool(steps) and isinstance(steps[-1], ByteChars)
         self._steps = steps[:-1] if self.ends_in_bytes else steps
+        only = self._steps[0] if len(self._steps) == 1 else None
+        self._only = None if only is None or isinstance(only, Rewriter) else only
         self._sees_bytes = any(isinstance(step, ByteChars) for step in steps)
 
     def split(self, string: NormalizedString) -> Iterable[Group]:
@@ -44,6 +46,8 @@ class PreTokenizer:
         """
         if self._sees_bytes and string.ends is not None:
             _check_beginning(string)
+        if self._only is not None:
+            return ((string, self._only.spans(string.normalized)),)
         groups: Iterable[Group] = ((string, ((0, len(string.normalized)),)),)
         for step in self._steps:
             groups = _rewritten(groups, step) if isinstance(step, Rewriter) else _split(groups, step)

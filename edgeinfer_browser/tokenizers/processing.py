@@ -28,12 +28,11 @@ class PostProcessor(Protocol):
 
 
 class Piece(NamedTuple):
-    """A part of a template: a sequence (0 or 1), or None and the special token's ids and tokens."""
+    """A part of a template: a sequence (0 or 1), or None and the special token's encoding (nobody may change it)."""
 
     sequence: int | None
     type_id: int
-    ids: tuple[int, ...] = ()
-    tokens: tuple[str, ...] = ()
+    special: Encoding = Encoding()
 
 
 class TemplateProcessing:
@@ -41,7 +40,7 @@ class TemplateProcessing:
 
     def __init__(self, single: list[Piece], pair: list[Piece]) -> None:
         self._templates = (single, pair)
-        self._added = tuple(sum(len(piece.ids) for piece in template) for template in self._templates)
+        self._added = tuple(sum(len(piece.special) for piece in template) for template in self._templates)
 
     def added_tokens(self, is_pair: bool) -> int:
         """How many special tokens it adds; truncation leaves room for them."""
@@ -54,7 +53,7 @@ class TemplateProcessing:
             if piece.sequence is not None:
                 found.append(_sequence(parts[piece.sequence], piece.sequence, piece.type_id))
             elif add_special_tokens:
-                found.append(special(piece.ids, piece.tokens, piece.type_id))
+                found.append(piece.special)
         return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from edgeinfer_browser.errors import TokenizerError
 from edgeinfer_browser.tokenizers.components import Spec, build, check_options, option, unknown
+from edgeinfer_browser.tokenizers.encoding import special
 from edgeinfer_browser.tokenizers.processing import (
     ByteLevelProcessing,
     Piece,
@@ -45,8 +46,8 @@ def _piece(part: dict[str, dict[str, Any]], specials: dict[str, dict[str, Any]])
         return Piece("AB".index(name), type_id)
     if name not in specials:
         raise unknown("special token of a template", name, specials)
-    columns = (tuple(option(name, specials[name], column, list)) for column in ("ids", "tokens"))
-    return Piece(None, type_id, *columns)
+    ids, tokens = (option(name, specials[name], column, list) for column in ("ids", "tokens"))
+    return Piece(None, type_id, special(ids, tokens, type_id))
 
 
 def _special(name: str, spec: Spec, key: str) -> Special:

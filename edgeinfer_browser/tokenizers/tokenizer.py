@@ -9,11 +9,11 @@ from typing import Any
 
 from edgeinfer_browser.errors import InputError, TokenizerError
 from edgeinfer_browser.tokenizers.added_tokens import AddedToken, AddedVocabulary
-from edgeinfer_browser.tokenizers.byte_words import ByteWords
 from edgeinfer_browser.tokenizers.columns import Columns
 from edgeinfer_browser.tokenizers.components import Spec, check_options, option
 from edgeinfer_browser.tokenizers.decoders import decoder
 from edgeinfer_browser.tokenizers.encoding import Encoding
+from edgeinfer_browser.tokenizers.known_words import KnownWords, of_bytes
 from edgeinfer_browser.tokenizers.models import model
 from edgeinfer_browser.tokenizers.normalized import NormalizedString
 from edgeinfer_browser.tokenizers.normalizers import normalizer
@@ -41,7 +41,8 @@ class Tokenizer:
         self._normalizer = normalizer(parts["normalizer"]) if parts["normalizer"] else None
         self._pre_tokenizer = pre_tokenizer(parts["pre_tokenizer"]) if parts["pre_tokenizer"] else PreTokenizer([])
         self._model = model(parts["model"] or {})
-        self._tokenize = (ByteWords(self._model) if self._pre_tokenizer.ends_in_bytes else self._model).tokenize
+        tokenize = self._model.tokenize
+        self._known_words = KnownWords(of_bytes(tokenize) if self._pre_tokenizer.ends_in_bytes else tokenize)
         self._processor = post_processor(parts["post_processor"]) if parts["post_processor"] else None
         self._decoder = decoder(parts["decoder"]) if parts["decoder"] else None
         added = option("the file", {"added_tokens": None, **spec}, "added_tokens", list, type(None))
@@ -147,7 +148,7 @@ class Tokenizer:
         self, part: NormalizedString, columns: Columns, enough: int | None, word: int | None, index: int
     ) -> int:
         for string, spans in self._pre_tokenizer.split(part):
-            index = columns.add_words(string, spans, self._tokenize, index, word, enough)
+            index = columns.add_words(string, spans, self._known_words.__getitem__, index, word, enough)
             if enough is not None and len(columns.ids) > enough:
                 break
         return index

@@ -17,10 +17,6 @@ from edgeinfer_browser.tokenizers.wordpiece import Pieces
 
 #: How much worse than the worst piece an unknown character is (``kUnkPenalty`` in SentencePiece).
 _UNKNOWN_PENALTY = 10.0
-#: Words remembered with their pieces; when so many were met, all are forgotten.
-_CACHE_SIZE = 20_000
-#: Longer words are not worth their memory.
-_CACHED_CHARS = 100
 
 
 class Unigram:
@@ -38,7 +34,6 @@ class Unigram:
         self._unk_score = self._scores.lowest() - _UNKNOWN_PENALTY
         self._byte_fallback = byte_fallback
         self._lengths = Lengths(self.vocab)
-        self._cache: dict[str, Pieces] = {}
 
     @classmethod
     def from_spec(cls, spec: Spec) -> Unigram:
@@ -50,16 +45,6 @@ class Unigram:
 
     def tokenize(self, word: str) -> Pieces:
         """The tokens of one word, not empty; raises InputError if there is no unknown token but a need of one."""
-        pieces = self._cache.get(word)
-        if pieces is None:
-            pieces = self._pieces(word)
-            if len(word) <= _CACHED_CHARS:
-                if len(self._cache) >= _CACHE_SIZE:
-                    self._cache.clear()
-                self._cache[word] = pieces
-        return pieces
-
-    def _pieces(self, word: str) -> Pieces:
         ids: list[int] = []
         tokens: list[str] = []
         spans: list[Span] = []

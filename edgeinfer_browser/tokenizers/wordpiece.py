@@ -11,8 +11,6 @@ from edgeinfer_browser.tokenizers.vocabulary import vocabulary
 Pieces = tuple[tuple[int, ...], tuple[str, ...], tuple[Span, ...]]
 
 _OPTIONS = ("vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word")
-#: Words remembered with their pieces; when so many were met, all are forgotten.
-_CACHE_SIZE = 20_000
 
 
 class WordPiece:
@@ -32,7 +30,6 @@ class WordPiece:
         self._prefix = continuing_subword_prefix
         self._max_chars = max_input_chars_per_word
         self._longest = max(map(len, vocab))
-        self._cache: dict[str, Pieces] = {}
 
     @classmethod
     def from_spec(cls, spec: Spec) -> WordPiece:
@@ -43,15 +40,7 @@ class WordPiece:
 
     def tokenize(self, word: str) -> Pieces:
         """The tokens of one word, not empty."""
-        pieces = self._cache.get(word)
-        if pieces is None:
-            if len(self._cache) >= _CACHE_SIZE:
-                self._cache.clear()
-            # A word beyond the limit (which may be a whole book without a space) is not worth its memory.
-            if len(word) > self._max_chars:
-                return self._unknown(word)
-            pieces = self._cache[word] = self._split(word)
-        return pieces
+        return self._unknown(word) if len(word) > self._max_chars else self._split(word)
 
     def _unknown(self, word: str) -> Pieces:
         return *self._unk, ((0, len(word)),)
