@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata, resources
+from importlib import import_module, metadata, resources
 from itertools import count
 from typing import Any, Protocol
 
@@ -106,6 +106,7 @@ class PyodideBridge:
 
     def __init__(self, js_shim: Any = None) -> None:
         self._js_shim = js_shim
+        self._ffi: Any = None
 
     async def probe(self) -> dict[str, Any]:  # noqa: D102 - as in Bridge, here and below
         return _object(await self._call("probe", {}))
@@ -175,14 +176,13 @@ class PyodideBridge:
         on_progress: OnProgress | None = None,
     ) -> Any:
         """Call one shim method. A cancelled caller aborts what it started on the JavaScript side."""
-        from pyodide.ffi import create_proxy, to_js
-
         js_shim = self._js_shim or await self._shim()
+        ffi = self._ffi = self._ffi or import_module("pyodide.ffi")  # an import for each call would be felt
         call = next(_calls)
-        js_on_progress = create_proxy(on_progress) if on_progress else None
+        js_on_progress = ffi.create_proxy(on_progress) if on_progress else None
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         try:
-            js_reply = await getattr(js_shim, method)(text, to_js(payload), call, js_on_progress)
+            js_reply = await getattr(js_shim, method)(text, ffi.to_js(payload), call, js_on_progress)
         except asyncio.CancelledError:
             js_shim.abort(call)
             raise

@@ -3,12 +3,13 @@
  * longer wanted is terminated, which gives all of its memory back.
  * @module
  */
-import { within } from "./deadline.js";
+import { tooLate } from "./deadline.js";
 import { ShimError, fromFields } from "./shim_error.js";
 
 /** @typedef {import("./protocol").SessionRequest} SessionRequest */
 /** @typedef {import("./protocol").SessionAnswer} SessionAnswer */
-/** @typedef {{resolve: (value: any) => void, reject: (error: Error) => void}} Waiter */
+/** @typedef {{resolve: (value: any) => void, reject: (error: Error) => void,
+ *   timer: ReturnType<typeof setTimeout>}} Waiter */
 
 /** `Omit` that keeps a union a union. @template T @typedef {T extends unknown ? Omit<T, "id"> : never} WithoutId */
 
@@ -30,14 +31,20 @@ class SessionWorker {
 
   /**
    * @param {WithoutId<SessionRequest>} request
+   * @param {number} seconds that the answer may take
+   * @param {string} step what is being done, for the message
    * @param {Transferable[]} [transfer]
    * @returns {Promise<any>}
    */
-  ask(request, transfer = []) {
+  ask(request, seconds, step, transfer = []) {
     if (this.dead) return Promise.reject(new ShimError("SessionError", this.dead));
     const id = this.next++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
+      const timer = setTimeout(() => {
+        this.waiting.delete(id);
+        reject(tooLate(step, seconds));
+      }, seconds * 1000);
+      this.waiting.set(id, { resolve, reject, timer });
       this.worker.postMessage({ ...request, id }, transfer);
     });
   }
@@ -45,16 +52,21 @@ class SessionWorker {
   /** @param {SessionAnswer} answer */
   #answer({ id, error, value }) {
     const waiter = this.waiting.get(id);
+    if (!waiter) return; // its time was over
     this.waiting.delete(id);
-    if (error) waiter?.reject(fromFields(error));
-    else waiter?.resolve(value);
+    clearTimeout(waiter.timer);
+    if (error) waiter.reject(fromFields(error));
+    else waiter.resolve(value);
   }
 
   /** @param {string} reason */
   end(reason) {
     this.worker.terminate();
     this.dead ||= reason;
-    for (const { reject } of this.waiting.values()) reject(new ShimError("SessionError", reason));
+    for (const { reject, timer } of this.waiting.values()) {
+      clearTimeout(timer);
+      reject(new ShimError("SessionError", reason));
+    }
     this.waiting.clear();
   }
 }
@@ -78,11 +90,7 @@ export class Sessions {
     const worker = new SessionWorker(this.workerUrl);
     signal.addEventListener("abort", () => worker.end("Loading was cancelled."), { once: true });
     try {
-      const made = await within(
-        worker.ask(request),
-        seconds,
-        `Creating the ${request.executionProvider} session`,
-      );
+      const made = await worker.ask(request, seconds, `Creating the ${request.executionProvider} session`);
       const session = this.next++;
       this.workers.set(session, worker);
       return { session, ...made };
@@ -100,7 +108,7 @@ export class Sessions {
   async ask(session, request, seconds) {
     const worker = this.workers.get(session);
     if (!worker) throw new ShimError("SessionError", `Session ${session} was released.`, { session });
-    return within(worker.ask(request, [request.payload.buffer]), seconds, "The run");
+    return worker.ask(request, seconds, "The run", [request.payload.buffer]);
   }
 
   /** @param {number} session */

@@ -45,7 +45,8 @@ export function createShim(configJson) {
         signal,
       ),
     })),
-    run: method(async ({ session, tensors, timeout }, payload) => {
+    // The one that is called for every text: there is nothing to abort, a run goes on to its end.
+    run: withReply(async ({ session, tensors, timeout }, payload) => {
       const outputs = await sessions.ask(session, { type: "run", tensors, payload }, timeout);
       return { json: outputs.tensors, payload: outputs.payload };
     }),
@@ -67,16 +68,33 @@ export function createShim(configJson) {
 }
 
 /**
+ * A method that can be aborted by the number of its call.
  * @param {Work} work
  * @param {Map<number, AbortController>} calls
  * @returns {import("./protocol").ShimMethod}
  */
 function asMethod(work, calls) {
-  return async (json, payload = new Uint8Array(), call = 0, onProgress) => {
+  return async (json, payload, call = 0, onProgress) => {
     const controller = new AbortController();
     calls.set(call, controller);
+    const reply = await withReply((args, bytes) => work(args, bytes, controller.signal, onProgress))(
+      json,
+      payload,
+    );
+    calls.delete(call);
+    return reply;
+  };
+}
+
+/**
+ * The one shape of every answer; what is thrown is in it.
+ * @param {(args: any, payload: Uint8Array) => Promise<Outcome>} work
+ * @returns {import("./protocol").ShimMethod}
+ */
+function withReply(work) {
+  return async (json, payload = new Uint8Array()) => {
     try {
-      const outcome = await work(JSON.parse(json), payload, controller.signal, onProgress ?? undefined);
+      const outcome = await work(JSON.parse(json), payload);
       return {
         error: "",
         json: JSON.stringify(outcome.json ?? {}),
@@ -84,8 +102,6 @@ function asMethod(work, calls) {
       };
     } catch (error) {
       return { error: JSON.stringify(toFields(error)), json: "{}", payload: new Uint8Array() };
-    } finally {
-      calls.delete(call);
     }
   };
 }
