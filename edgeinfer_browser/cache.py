@@ -51,7 +51,11 @@ class ModelFolder:
             config = await self._fetch(url)
         except (NotFoundError, ContentError):
             raise missing from None  # neither is there: the first message is the better one
-        return ModelManifest.from_hugging_face(config, self.name, url, task)
+        try:
+            limits = await self._fetch(f"{self.base}tokenizer_config.json")
+        except (NotFoundError, ContentError):
+            limits = b"{}"  # old folders have none
+        return ModelManifest.from_hugging_face(config, self.name, url, task, limits)
 
     async def read(self, path: str, manifest: ModelManifest) -> bytes:
         """A small file's bytes, verified against the manifest when it lists the file."""

@@ -102,13 +102,29 @@ class ModelManifest:
             raise ManifestError(f"{url} is not a model manifest: {error!r}. Pack the model again.", url=url) from error
 
     @classmethod
-    def from_hugging_face(cls, config: bytes | str, name: str, url: str, task: str) -> ModelManifest:
-        """Make do with ``config.json``: labels and position limit; sizes, hashes and dtypes are not known."""
-        source = _object(config, url)
+    def from_hugging_face(
+        cls, config: bytes | str, name: str, url: str, task: str, tokenizer_config: bytes | str = b"{}"
+    ) -> ModelManifest:
+        """Make do with ``config.json`` and, when there is one, ``tokenizer_config.json``: labels and the length limit.
+
+        Sizes, hashes and dtypes are not known.
+        """
+        source, limits = _object(config, url), _object(tokenizer_config, f"tokenizer_config.json of {name}")
         try:
-            return _plain(source, name, task)
+            return _plain(source, limits, name, task)
         except (TypeError, ValueError, AttributeError) as error:
             raise ManifestError(f"{url} is not a model's configuration: {error!r}.", url=url) from error
+
+
+def length_limit(config: Mapping[str, Any], tokenizer_config: Mapping[str, Any]) -> int:
+    """The most tokens of a text: the tokenizer's ``model_max_length``, and never above the model's positions.
+
+    Hugging Face writes 1e30 for a tokenizer that has no limit of its own. RoBERTa is why both count: it has two
+    positions more than the tokens it can take.
+    """
+    stated = tokenizer_config.get("model_max_length") or 1e30
+    positions = _is(config.get("max_position_embeddings") or DEFAULT_MAX_LENGTH, int, "max_position_embeddings")
+    return int(min(float(stated), positions))
 
 
 def revision_of(manifest: Mapping[str, Any]) -> str:
@@ -161,7 +177,7 @@ def _file(path: str, entry: Mapping[str, Any]) -> ModelFile:
     )
 
 
-def _plain(source: Mapping[str, Any], name: str, task: str) -> ModelManifest:
+def _plain(source: Mapping[str, Any], limits: Mapping[str, Any], name: str, task: str) -> ModelManifest:
     labels = source.get("id2label") or {}
     external = (source.get("transformers.js_config") or {}).get("use_external_data_format", False)
     return ModelManifest(
@@ -170,7 +186,7 @@ def _plain(source: Mapping[str, Any], name: str, task: str) -> ModelManifest:
         revision="",
         labels=tuple(_is(labels[key], str, "a label") for key in sorted(labels, key=int)),
         problem_type=_is(source.get("problem_type") or "single_label_classification", str, "problem_type"),
-        max_length=_is(source.get("max_position_embeddings") or DEFAULT_MAX_LENGTH, int, "max_position_embeddings"),
+        max_length=length_limit(source, limits),
         inputs=(),
         variants={dtype: _conventional_variant(dtype, external) for dtype in SUFFIXES},
         packed=False,

@@ -24,12 +24,12 @@ from edgeinfer_browser.bridge_native import NativeBridge
 from edgeinfer_browser.cache import ModelFolder
 from edgeinfer_browser.errors import ManifestError
 from edgeinfer_browser.manifest import (
-    DEFAULT_MAX_LENGTH,
     FORMAT,
     SUFFIXES,
     ModelFile,
     ModelManifest,
     Variant,
+    length_limit,
     revision_of,
     tensor_to_json,
 )
@@ -108,7 +108,7 @@ def pack(
         "attribution": list(attribution),
         "labels": _labels(config, source),
         "problem_type": config.get("problem_type") or "single_label_classification",
-        "max_length": _max_length(source, config),
+        "max_length": length_limit(config, _tokenizer_config(source)),
         **_interface(out / graphs[dtypes[0]][0]),
         "files": {name: _entry(out, name) for name in small},
     }
@@ -189,12 +189,9 @@ def _labels(config: Mapping[str, Any], source: Path) -> list[str]:
     return [labels[key] for key in sorted(labels, key=int)]
 
 
-def _max_length(source: Path, config: Mapping[str, Any]) -> int:
-    """The tokenizer's limit, where it is one (Hugging Face writes 1e30 for "none"), and never above the positions."""
+def _tokenizer_config(source: Path) -> dict[str, Any]:
     path = source / "tokenizer_config.json"
-    stated = json.loads(path.read_text("utf-8")).get("model_max_length") if path.is_file() else None
-    positions = config.get("max_position_embeddings") or DEFAULT_MAX_LENGTH
-    return min(int(stated), positions) if stated and stated < 1e9 else int(positions)
+    return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
 
 
 def _graph_files(source: Path, dtype: str) -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeinfer_browser.errors import ManifestError, UnknownNameError
-from edgeinfer_browser.manifest import SUFFIXES, ModelManifest, revision_of, tensor_to_json
+from edgeinfer_browser.manifest import SUFFIXES, ModelManifest, length_limit, revision_of, tensor_to_json
 from edgeinfer_browser.tensors import Tensor
 from tests.unit.fakes import manifest_json
 
@@ -26,6 +26,21 @@ def read(source: object) -> ModelManifest:
 
 def read_plain(config: object) -> ModelManifest:
     return ModelManifest.from_hugging_face(json.dumps(config), "tiny", CONFIG_URL, "text-classification")
+
+
+@pytest.mark.parametrize(
+    ("positions", "stated", "limit"),
+    [(512, None, 512), (512, 256, 256), (514, 512, 512), (512, 1e30, 512), (None, 10**30, 512), (128, 4096, 128)],
+)
+def test_the_length_limit_is_the_tokenizer_s_and_never_above_the_positions(
+    positions: int | None, stated: float | None, limit: int
+) -> None:
+    config, tokenizer_config = {"max_position_embeddings": positions}, {"model_max_length": stated}
+    assert length_limit(config, tokenizer_config) == limit
+    plain = ModelManifest.from_hugging_face(
+        json.dumps(config), "tiny", CONFIG_URL, "text-classification", json.dumps(tokenizer_config)
+    )
+    assert plain.max_length == limit
 
 
 def test_a_packed_manifest_is_read_whole() -> None:
