@@ -41,6 +41,12 @@ import { ShimError } from "./shim_error.js";
  * @property {string} [error] why the local tier could not be loaded, when the API answers in its place
  */
 
+/**
+ * @typedef {object} CallOptions
+ * @property {number | null} [topK] labels of each text, best first; null gives all (the default is 1)
+ * @property {AbortSignal} [signal] gives the call up
+ */
+
 /** Seconds that Pyodide may take to start: out of memory, it can hang instead of failing. */
 const BOOT_SECONDS = 180;
 
@@ -49,7 +55,7 @@ const clients = new Map();
 
 /**
  * @param {LoadOptions} options
- * @returns {Promise<((inputs: string | string[], options?: {topK?: number | null}) => Promise<any>) & Pipeline>}
+ * @returns {Promise<((inputs: string | string[], options?: CallOptions) => Promise<any>) & Pipeline>}
  */
 export async function load(options) {
   const pipeline = new Pipeline(options);
@@ -180,29 +186,30 @@ class Pipeline {
 
   /**
    * @param {string | string[]} inputs
-   * @param {{topK?: number | null}} [options]
+   * @param {CallOptions} [options]
    */
-  async call(inputs, options = {}) {
+  async call(inputs, { signal, ...options } = {}) {
     if (this.#disposed) throw new ShimError("InputError", "This pipeline was disposed of. Load it again.");
-    if (this.remoteOnly || !this.#generation) return this.#predict(inputs, options);
+    signal?.throwIfAborted();
+    if (this.remoteOnly || !this.#generation) return this.#predict(inputs, { signal, ...options });
     if (this.#generation !== this.client.generation) await this.#loadLocal(); // its worker died
     const params = { pipeline: this.number, inputs: jsonInput(inputs), options };
-    const { labels, info } = await this.client.ask("call", params);
+    const { labels, info } = await unlessAborted(this.client.ask("call", params), signal);
     this.info = { ...this.info, ...info };
     return labels;
   }
 
   /**
    * @param {string | string[]} inputs
-   * @param {{topK?: number | null}} options
+   * @param {CallOptions} options
    */
-  async #predict(inputs, { topK }) {
+  async #predict(inputs, { topK, signal }) {
     const { model, api = "" } = this.options;
     const started = performance.now();
     /** @type {string | null} */
     let dtype = null;
     const onDtype = (/** @type {string | null} */ told) => (dtype = told);
-    const labels = await predict({ api, model, inputs: jsonInput(inputs), topK, onDtype });
+    const labels = await predict({ api, model, inputs: jsonInput(inputs), topK, signal, onDtype });
     const texts = Array.isArray(inputs) ? inputs.length : 1;
     this.info.last = { tier: "api", dtype, latency_ms: performance.now() - started, texts };
     if (this.info.tier === "api") this.info.dtype = dtype;
@@ -230,6 +237,23 @@ class Pipeline {
       await this.client.ask("dispose", { pipeline: this.number });
     }
   }
+}
+
+/**
+ * The promise's outcome, or the signal's reason as soon as it aborts. A run that has begun goes on to its end; nobody
+ * waits for it any more, and the runs behind it are not disturbed.
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T>}
+ */
+function unlessAborted(promise, signal) {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }
 
 /**

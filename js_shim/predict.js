@@ -44,11 +44,12 @@ async function predictOnce({ api, model, inputs, topK, signal, onDtype }) {
   const parameters = topK === undefined ? {} : { top_k: topK };
   const body = JSON.stringify({ model: modelName(model), inputs, parameters });
   for (const pause of PAUSES) {
-    const outcome = await post(url, body, signal, onDtype).catch((error) => /** @type {ShimError} */ (error));
-    if (!(outcome instanceof ShimError)) return outcome;
-    const wait = Math.max(pause ?? 0, 1000 * Number(outcome.details.retry_after ?? 0));
-    if (!mayRetry(outcome) || signal?.aborted || pause === null || wait > LONGEST_WAIT) throw outcome;
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    try {
+      return await post(url, body, signal, onDtype);
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      await pauseAfter(error, pause);
+    }
   }
   throw new Error("the last try has no pause, so it returns or throws");
 }
@@ -56,6 +57,18 @@ async function predictOnce({ api, model, inputs, topK, signal, onDtype }) {
 /** @param {string} model */
 function modelName(model) {
   return new URL(model, location.href).pathname.replace(/\/+$/, "").split("/").at(-1);
+}
+
+/**
+ * Wait before the next try, or throw the error on when there is none or it would not help.
+ * @param {unknown} error
+ * @param {number | null} pause milliseconds at the least
+ */
+async function pauseAfter(error, pause) {
+  if (!(error instanceof ShimError) || !mayRetry(error) || pause === null) throw error;
+  const wait = Math.max(pause, 1000 * Number(error.details.retry_after ?? 0));
+  if (wait > LONGEST_WAIT) throw error;
+  await new Promise((resolve) => setTimeout(resolve, wait));
 }
 
 /** @param {ShimError} error */

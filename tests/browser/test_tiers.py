@@ -229,6 +229,25 @@ def test_disposing_while_the_local_tier_loads_leaves_no_session_behind(client: C
     assert left == []
 
 
+@pytest.mark.parametrize("tier", ["wasm", "api"])
+def test_a_call_that_is_aborted_rejects_at_once_and_the_next_one_works(
+    client: Client, context: BrowserContext, tier: str
+) -> None:
+    assert client.load("tiny", tier=tier)["tier"] == tier
+    context.route("**/api/predict", lambda _: None)  # never answers
+    abort = """async () => {
+      const controller = new AbortController();
+      const call = pipeline(Array(2_000).fill("good film"), { signal: controller.signal });
+      controller.abort();
+      return call.catch((error) => error.name);
+    }"""
+    assert client.evaluate(abort) == "AbortError"
+    context.unroute("**/api/predict")
+    labels, info = client.call("awful film")
+    assert info["last"]["tier"] == tier
+    assert labels[0]["label"] == "negative"
+
+
 def test_a_second_visit_fetches_no_model_again(context: BrowserContext) -> None:
     first = Client(_open(context))
     assert first.load("tiny")["tier"] == "wasm"
