@@ -13,14 +13,8 @@ from typing import Any
 from edgeinfer_browser.errors import InputError, UnknownNameError, to_fields
 from edgeinfer_browser.pipelines import TextClassificationPipeline, pipeline
 
-_OPTIONS = {
-    "task": "task",
-    "model": "model",
-    "api": "api",
-    "policy": "policy",
-    "tier": "tier",
-    "dtype": "dtype",
-}
+#: What the page may ask of ``pipeline()``; the names are the same on both sides.
+_OPTIONS = ("task", "model", "api", "policy", "tier", "dtype")
 
 #: The live pipelines. Numbers are the page's, so a progress event can name one that is still loading.
 _pipelines: dict[int, TextClassificationPipeline] = {}
@@ -44,7 +38,7 @@ async def handle(method: str, params: str, emit: Callable[[str], None]) -> str:
 
 async def _load(params: dict[str, Any], emit: Callable[[str], None]) -> dict[str, Any]:
     number = params["pipeline"]
-    options = {_OPTIONS[name]: value for name, value in params["options"].items() if name in _OPTIONS}
+    options = {name: value for name, value in params["options"].items() if name in _OPTIONS}
 
     def on_progress(progress: dict[str, Any]) -> None:
         emit(json.dumps({"pipeline": number, "progress": progress}))

@@ -98,13 +98,11 @@ class Pipeline {
     const absolute = (/** @type {string | undefined} */ given) =>
       given && new URL(given, document.baseURI).href;
     this.options = { ...options, model: absolute(options.model) ?? "", api: absolute(options.api) };
-    /** Why the API answers all calls; null when Python decides. */
     this.webassembly = probeWasm();
-    this.remoteOnly = remoteOnlyReason(this.options, {
-      webassembly: this.webassembly.compiles,
-      saveData: probeNetwork().saveData,
-      offline: probeNetwork().online === false,
-    });
+    const { saveData, online } = probeNetwork();
+    const facts = { webassembly: this.webassembly.compiles, saveData, offline: online === false };
+    /** Why the API answers all calls; null when Python decides. */
+    this.remoteOnly = remoteOnlyReason(this.options, facts);
   }
 
   async start() {

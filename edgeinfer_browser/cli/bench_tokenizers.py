@@ -10,14 +10,13 @@ import argparse
 import json
 import random
 import statistics
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page
 
-from edgeinfer_browser.cli.headless import call, find_runtime, page_at, serving, site_folder
+from edgeinfer_browser.cli.headless import call, find_runtime, served_page
 from edgeinfer_browser.cli.run import model_folder
 from edgeinfer_browser.errors import InputError
 
@@ -155,18 +154,10 @@ def sentences(folder: Path, rounds: int) -> list[list[str]]:
     return [texts[start : start + SENTENCES] for start in range(0, rounds * SENTENCES, SENTENCES)]
 
 
-@contextmanager
-def page(arguments: argparse.Namespace) -> Iterator[Page]:
+def page(arguments: argparse.Namespace) -> AbstractContextManager[Page]:
     """A page beside the runtime folder, the tokenizers and the peer."""
-    models = model_folder(arguments.model).parent
-    with (
-        site_folder(find_runtime(arguments.runtime), models) as site,
-        serving(models, "--site", str(site), "--api-prefix", "/api") as url,
-    ):
-        (site / "peer").symlink_to((arguments.peer / "dist").resolve(), target_is_directory=True)
-        (site / "tokenizers").symlink_to(arguments.tokenizers.resolve(), target_is_directory=True)
-        with page_at(url, arguments.browser) as opened:
-            yield opened
+    links = {"peer": arguments.peer / "dist", "tokenizers": arguments.tokenizers}
+    return served_page(model_folder(arguments.model).parent, arguments.runtime, arguments.browser, **links)
 
 
 def measure(opened: Page, name: str, rounds: list[list[str]]) -> dict[str, Any]:

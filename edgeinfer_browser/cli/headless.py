@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -103,13 +103,13 @@ def _ready_url(server: subprocess.Popen[str], said: IO[str]) -> str:
 
 
 @contextmanager
-def site_folder(runtime: Path, models: Path) -> Iterator[Path]:
-    """A folder to serve that has nothing but a blank page, the runtime and the models (as links)."""
+def site_folder(links: Mapping[str, Path]) -> Iterator[Path]:
+    """A folder to serve that has nothing but a blank page and links to folders, by name."""
     with tempfile.TemporaryDirectory(prefix="edgeinfer-") as name:
         site = Path(name)
         (site / "index.html").write_text("<!doctype html><title>edgeinfer</title>", "utf-8")
-        (site / "edgeinfer").symlink_to(runtime, target_is_directory=True)
-        (site / "models").symlink_to(models, target_is_directory=True)
+        for link, folder in links.items():
+            (site / link).symlink_to(folder.resolve(), target_is_directory=True)
         yield site
 
 
@@ -134,10 +134,10 @@ def page_at(url: str, browser: str | None = None, arguments: Sequence[str] = CHR
 
 
 @contextmanager
-def served_page(models: Path, runtime: Path | None, browser: str | None) -> Iterator[Page]:
-    """A page of a site with the runtime and the models of a folder, and with the API below ``/api``."""
+def served_page(models: Path, runtime: Path | None, browser: str | None, **links: Path) -> Iterator[Page]:
+    """A page of a site with the runtime, the models of a folder and other links, and with the API below ``/api``."""
     with (
-        site_folder(find_runtime(runtime), models) as site,
+        site_folder({"edgeinfer": find_runtime(runtime), "models": models, **links}) as site,
         serving(models, "--site", str(site), "--api-prefix", "/api") as url,
         page_at(url, browser) as page,
     ):

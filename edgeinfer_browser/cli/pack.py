@@ -34,8 +34,9 @@ from edgeinfer_browser.manifest import (
     tensor_to_json,
 )
 from edgeinfer_browser.pipelines import TASKS
+from edgeinfer_browser.pipelines.base import text_feeds
 from edgeinfer_browser.tensors import Tensor
-from edgeinfer_browser.tokenizers import TokenizerLike, load_tokenizer
+from edgeinfer_browser.tokenizers import model_tokenizer
 
 #: Small files that belong to a model; config.json and tokenizer.json must be there.
 SMALL_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
@@ -120,11 +121,9 @@ def pack(
 
 async def _measured(out: Path, manifest: Mapping[str, Any], graphs: Mapping[str, list[str]]) -> dict[str, Any]:
     """The golden samples, and each variant with its files and its answers to them."""
-    tokenizer = load_tokenizer((out / "tokenizer.json").read_bytes())
-    tokenizer.enable_truncation(manifest["max_length"])
-    tokenizer.no_padding()
+    tokenizer = model_tokenizer((out / "tokenizer.json").read_bytes(), manifest["max_length"])
     names = [entry["name"] for entry in manifest["inputs"]]
-    samples = [_feeds(tokenizer, text, names) for text in GOLDEN_TEXTS]
+    samples = [text_feeds(tokenizer, text, names, manifest["name"]) for text in GOLDEN_TEXTS]
     answers = {dtype: await _answers(out, dtype, paths, samples) for dtype, paths in graphs.items()}
     reference = answers.get("fp32") or next(iter(answers.values()))
     return {
@@ -154,16 +153,6 @@ async def _answers(
     backend = OnnxRuntimeNative(ModelFolder(NativeBridge(), f"{out}/"), manifest, dtype)
     await backend.load()
     return await backend.run_many(samples)
-
-
-def _feeds(tokenizer: TokenizerLike, text: str, names: Sequence[str]) -> dict[str, Tensor]:
-    encoding = tokenizer.encode(text)
-    given = {
-        "input_ids": encoding.ids,
-        "attention_mask": encoding.attention_mask,
-        "token_type_ids": encoding.type_ids,
-    }
-    return {name: Tensor.from_values("int64", (1, len(encoding.ids)), given[name]) for name in names}
 
 
 def _difference(left: Sequence[Mapping[str, Tensor]], right: Sequence[Mapping[str, Tensor]]) -> float:

@@ -14,7 +14,7 @@ from edgeinfer_browser.errors import UnknownNameError
 from edgeinfer_browser.pipelines.base import Info, LastCall, Pipeline, Runner
 from edgeinfer_browser.pipelines.text_classification import TextClassificationPipeline
 from edgeinfer_browser.policy import Policy
-from edgeinfer_browser.tokenizers import TokenizerLike, load_tokenizer
+from edgeinfer_browser.tokenizers import TokenizerLike, model_tokenizer
 
 __all__ = ["TASKS", "Info", "LastCall", "Pipeline", "TextClassificationPipeline", "pipeline"]
 
@@ -79,9 +79,7 @@ async def _prepare(
     tell({"stage": "model", "message": f"Reading the model folder {model}"})
     folder = await ModelFolder.at(model, host)
     manifest = await folder.manifest(TASKS[task].task)
-    tokenizer = load_tokenizer(await folder.read("tokenizer.json", manifest))
-    tokenizer.enable_truncation(manifest.max_length)
-    tokenizer.no_padding()
+    tokenizer = model_tokenizer(await folder.read("tokenizer.json", manifest), manifest.max_length)
 
     def on_download(url: str, loaded: int, total: int) -> None:
         tell({"stage": "model", "message": f"Fetching {url}", "loaded": loaded, "total": total})

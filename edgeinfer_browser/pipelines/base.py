@@ -10,9 +10,10 @@ from typing import Any
 
 from edgeinfer_browser.backends import Attempt, Backend, Chain, Feeds
 from edgeinfer_browser.capabilities import Capabilities
-from edgeinfer_browser.errors import EdgeInferError, InputError
+from edgeinfer_browser.errors import EdgeInferError, InputError, ManifestError
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.tensors import Tensor
+from edgeinfer_browser.tokenizers import TokenizerLike
 
 #: The longest text that is taken, in characters: beyond it a tokenizer would block its thread for seconds.
 MAX_CHARACTERS = 10_000_000
@@ -167,6 +168,27 @@ def read_texts(inputs: object) -> list[str]:
         if not isinstance(text, str):
             raise InputError(f"Item {index} of the list is {_describe(text)}, not a str.", index=index)
     return [_well_formed(text, f"Item {index}") for index, text in enumerate(inputs)]
+
+
+def text_feeds(tokenizer: TokenizerLike, text: str, inputs: Sequence[str], model: str) -> dict[str, Tensor]:
+    """What a model is fed for a text: int64 tensors of dims [1, tokens], special tokens included.
+
+    Pipelines and the golden samples of ``edgeinfer pack`` are made by it alike. Without ``inputs`` all are given.
+
+    Raises:
+        ManifestError: when the model wants an input that a text does not give.
+    """
+    encoding = tokenizer.encode(text)
+    given = {
+        "input_ids": encoding.ids,
+        "attention_mask": encoding.attention_mask,
+        "token_type_ids": encoding.type_ids,
+    }
+    names = inputs or tuple(given)
+    unknown = sorted(set(names) - set(given))
+    if unknown:
+        raise ManifestError(f"Model {model!r} wants the inputs {', '.join(unknown)}; a text gives {', '.join(given)}.")
+    return {name: Tensor.from_values("int64", (1, len(encoding.ids)), given[name]) for name in names}
 
 
 def _well_formed(text: str, name: str) -> str:

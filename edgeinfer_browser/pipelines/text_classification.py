@@ -10,7 +10,7 @@ from edgeinfer_browser.backends import Feeds
 from edgeinfer_browser.capabilities import Capabilities
 from edgeinfer_browser.errors import InputError, ManifestError, ModelError
 from edgeinfer_browser.manifest import ModelManifest
-from edgeinfer_browser.pipelines.base import Pipeline, Runner, read_texts
+from edgeinfer_browser.pipelines.base import Pipeline, Runner, read_texts, text_feeds
 from edgeinfer_browser.tensors import Tensor
 from edgeinfer_browser.tokenizers import TokenizerLike
 
@@ -64,20 +64,7 @@ class TextClassificationPipeline(Pipeline):
 
     def feeds(self, text: str) -> Feeds:
         """What the model is fed for a text: int64 tensors of dims [1, tokens], special tokens included."""
-        encoding = self._tokenizer.encode(text)
-        dims = (1, len(encoding.ids))
-        given = {
-            "input_ids": encoding.ids,
-            "attention_mask": encoding.attention_mask,
-            "token_type_ids": encoding.type_ids,
-        }
-        names = self._manifest.inputs or tuple(given)
-        unknown = sorted(set(names) - set(given))
-        if unknown:
-            raise ManifestError(
-                f"Model {self._manifest.name!r} wants the inputs {', '.join(unknown)}; a text gives {', '.join(given)}."
-            )
-        return {name: Tensor.from_values("int64", dims, given[name]) for name in names}
+        return text_feeds(self._tokenizer, text, self._manifest.inputs, self._manifest.name)
 
     def _logits(self, outputs: dict[str, Tensor]) -> list[float]:
         rows = outputs["logits"].rows() if "logits" in outputs else []

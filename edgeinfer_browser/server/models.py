@@ -22,7 +22,7 @@ from edgeinfer_browser.policy import DTYPES_BY_TIER, Candidate, Choice
 from edgeinfer_browser.server.limits import Limits, Queue
 from edgeinfer_browser.server.ports import Port
 from edgeinfer_browser.tensors import Tensor
-from edgeinfer_browser.tokenizers import load_tokenizer
+from edgeinfer_browser.tokenizers import model_tokenizer
 from edgeinfer_browser.wire import DTYPE_HEADER
 
 
@@ -150,7 +150,5 @@ def _preferred(manifest: ModelManifest) -> list[str]:
 
 
 async def _pipeline(folder: ModelFolder, manifest: ModelManifest, session: SharedSession) -> TextClassificationPipeline:
-    tokenizer = load_tokenizer(await folder.read("tokenizer.json", manifest))
-    tokenizer.enable_truncation(manifest.max_length)
-    tokenizer.no_padding()
+    tokenizer = model_tokenizer(await folder.read("tokenizer.json", manifest), manifest.max_length)
     return TASKS[manifest.task](Runner(session), manifest, await detect(folder.bridge), tokenizer)

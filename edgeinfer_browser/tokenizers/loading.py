@@ -19,3 +19,14 @@ def load_tokenizer(data: bytes, *, prefer_rust: bool = True) -> TokenizerLike:
             # In the browser there is no Rust library; the port gives the same ids.
             pass
     return Tokenizer.from_buffer(data)
+
+
+def model_tokenizer(data: bytes, max_length: int) -> TokenizerLike:
+    """The tokenizer as a model wants it: at most ``max_length`` tokens, specials included, and no padding.
+
+    Files say what suited their makers; a model folder's own limit is what counts. Raises TokenizerError.
+    """
+    tokenizer = load_tokenizer(data)
+    tokenizer.enable_truncation(max_length)
+    tokenizer.no_padding()
+    return tokenizer

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 Ranges = tuple[tuple[int, int], ...]
 
 LAST = 0x10FFFF
-NOTHING: Ranges = ()
 EVERYTHING: Ranges = ((0, LAST),)
 
 
