@@ -7,6 +7,7 @@
     │   └── UnknownNameError       a task, tier, dtype or preset that does not exist; lists those that do
     ├── ModelError                 the model folder is not usable
     │   ├── ManifestError          edgeinfer.json or config.json says something it may not
+    │   ├── GraphError             an ONNX graph or its weights are not what they should be
     │   └── TokenizerError         tokenizer.json has a component or option this package does not know
     ├── FetchError                 a file could not be had
     │   ├── NotFoundError          the server answered 404 or 410
@@ -18,6 +19,8 @@
     │   ├── GoldenSampleError      the tier answers, but not what native ONNX Runtime answered
     │   └── RemoteError            the API tier did not give a usable answer
     │       └── RateLimitedError   it said 429; ``retry_after`` seconds
+    ├── TargetError                no quantized file reaches the target that was asked for
+    ├── OutputError                what was made could not be written; nothing half-written is left
     ├── DeadlineError              a step took longer than it may
     └── NoBackendError             every candidate was tried; the message lists each Attempt
 
@@ -65,6 +68,10 @@ class ManifestError(ModelError):
     """``edgeinfer.json`` or ``config.json`` says something it may not, or lacks something needed."""
 
 
+class GraphError(ModelError):
+    """An ONNX graph or its weights are not what they should be: unknown operators, missing data, wrong shapes."""
+
+
 class TokenizerError(ModelError):
     """``tokenizer.json`` has a component or option that this package does not know."""
 
@@ -107,6 +114,14 @@ class RemoteError(BackendError):
 
 class RateLimitedError(RemoteError):
     """The API tier answered 429; ``details["retry_after"]`` is in seconds, or None when it did not say."""
+
+
+class TargetError(EdgeInferError):
+    """No quantized file reaches the target; ``details``: ``target``, ``best``, and what would reach it."""
+
+
+class OutputError(EdgeInferError):
+    """What was made could not be written; ``details``: ``path``. Nothing half-written is left."""
 
 
 class DeadlineError(EdgeInferError):

@@ -137,6 +137,7 @@ export type SessionRequest =
       wasmUrl: string;
       files: { path: string; blob: Blob }[];
     }
+  | { type: "memory"; id: number }
   | { type: "run"; id: number; tensors: TensorEntry[]; payload: Uint8Array }
   | { type: "time"; id: number; tensors: TensorEntry[]; payload: Uint8Array; runs: number };
 

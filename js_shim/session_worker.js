@@ -14,6 +14,8 @@ let ort;
 let session;
 /** @type {Promise<unknown>} */
 let tail = Promise.resolve();
+/** The linear memories that the runtime made in this worker. @type {WebAssembly.Memory[]} */
+const memories = [];
 
 addEventListener("message", ({ data }) => {
   tail = tail.then(() => answer(data));
@@ -39,6 +41,7 @@ async function answer(request) {
  */
 function handle(request) {
   if (request.type === "create") return create(request);
+  if (request.type === "memory") return Promise.resolve({ wasmBytes: wasmBytes() });
   const feeds = unpackFeeds(ort, request.tensors, request.payload);
   return request.type === "run" ? run(feeds) : time(feeds, request.runs);
 }
@@ -55,7 +58,31 @@ async function create({ executionProvider, moduleUrl, wasmUrl, files }) {
   } catch (error) {
     throw (await diagnose(moduleUrl, wasmUrl)) ?? error;
   }
-  return { inputNames: session.inputNames, outputNames: session.outputNames, version: ort.env.versions.web };
+  return {
+    inputNames: session.inputNames,
+    outputNames: session.outputNames,
+    version: ort.env.versions.web,
+    wasmBytes: wasmBytes(),
+  };
+}
+
+/**
+ * ONNX Runtime does not say how much memory it has, but it makes its one memory by `new WebAssembly.Memory` in
+ * this realm, which has nothing else in it.
+ */
+function keepMemories() {
+  WebAssembly.Memory = class extends WebAssembly.Memory {
+    /** @param {WebAssembly.MemoryDescriptor} descriptor */
+    constructor(descriptor) {
+      super(descriptor);
+      memories.push(this);
+    }
+  };
+}
+
+/** Bytes of WASM linear memory; it only ever grows, so this is the peak as well. */
+function wasmBytes() {
+  return memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
 }
 
 /** @param {{path: string, blob: Blob}[]} files the .onnx file first; ONNX Runtime names data relative to it */
@@ -74,6 +101,7 @@ function readAll(files) {
  * @param {string} wasmUrl
  */
 async function start(moduleUrl, wasmUrl) {
+  keepMemories();
   try {
     ort = await import(/* @vite-ignore */ moduleUrl);
   } catch (error) {

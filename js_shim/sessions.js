@@ -102,7 +102,7 @@ export class Sessions {
 
   /**
    * @param {number} session
-   * @param {WithoutId<Exclude<SessionRequest, {type: "create"}>>} request
+   * @param {WithoutId<Extract<SessionRequest, {type: "run" | "time"}>>} request
    * @param {number} seconds
    */
   async ask(session, request, seconds) {

@@ -12,9 +12,10 @@ import signal
 import sys
 from pathlib import Path
 
-from edgeinfer_browser.cli.headless import page_at, serving
 from edgeinfer_browser.cli.run import lines, page_options
 from edgeinfer_browser.errors import EdgeInferError
+from edgeinfer_browser.headless.page import page_at
+from edgeinfer_browser.headless.serving import serving
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = "The staff were kind and the view was wonderful."

@@ -75,8 +75,8 @@ class OnnxRuntimeNative:
         return {name: Tensor.from_numpy(value) for name, value in zip(names, values, strict=True)}
 
 
-def create_session(path: str) -> onnxruntime.InferenceSession:
-    """An InferenceSession on the CPU, without ONNX Runtime's own log lines.
+def create_session(model: str | bytes) -> onnxruntime.InferenceSession:
+    """An InferenceSession of a path or a serialized model on the CPU, without ONNX Runtime's own log lines.
 
     Raises:
         SessionError: when ONNX Runtime refuses the file, with its message.
@@ -89,6 +89,7 @@ def create_session(path: str) -> onnxruntime.InferenceSession:
     options.log_severity_level = 3
     options.intra_op_num_threads = int(os.environ.get("EDGEINFER_NUM_THREADS", "0"))
     try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # as above
-        raise SessionError(f"Native ONNX Runtime refuses {path}: {error}", path=path) from error
+        name = model if isinstance(model, str) else "the model in memory"
+        raise SessionError(f"Native ONNX Runtime refuses {name}: {error}", path=name) from error

@@ -16,7 +16,10 @@ from edgeinfer_browser.errors import EdgeInferError
 #: command -> (what it does, the extra of this package that it needs).
 COMMANDS = {
     "bench": ("measure this package against a named peer, in the same run", "run"),
-    "pack": ("make a model folder with edgeinfer.json from an ONNX model in Hugging Face layout", "pack"),
+    "evaluate": ("measure every variant of a model on your texts, natively and in a real browser", "evaluate"),
+    "head": ("train a small classifier on a shared encoder from texts and labels", "pack"),
+    "pack": ("make a model folder with edgeinfer.json from an ONNX model, with every variant measured", "pack"),
+    "quantize": ("make a smaller file of a model, by a recipe or by a search that measures", "pack"),
     "run": ("classify a text in a real headless browser and print JSON", "run"),
     "serve": ("serve packed models as the API tier", "server"),
 }

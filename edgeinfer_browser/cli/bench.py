@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from edgeinfer_browser.cli import bench_tokenizers
-from edgeinfer_browser.cli.headless import call, served_page
 from edgeinfer_browser.cli.run import model_folder, page_options
+from edgeinfer_browser.headless.page import call, served_page
 
 #: 30 word pieces and two special tokens: 32 tokens of a BERT vocabulary.
 TEXT_32 = (

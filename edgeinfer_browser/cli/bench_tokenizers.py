@@ -16,9 +16,9 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from edgeinfer_browser.cli.headless import call, find_runtime, served_page
 from edgeinfer_browser.cli.run import model_folder
 from edgeinfer_browser.errors import InputError
+from edgeinfer_browser.headless.page import call, find_runtime, served_page
 
 #: Tokenizer -> what it is, and the ratio to the peer's time that it should not exceed (None: reported only).
 FAMILIES: dict[str, tuple[str, float | None]] = {

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from edgeinfer_browser.cli.headless import call, served_page
 from edgeinfer_browser.errors import InputError
+from edgeinfer_browser.headless.page import call, served_page
 from edgeinfer_browser.pipelines import TASKS
 from edgeinfer_browser.policy import PRESETS
 

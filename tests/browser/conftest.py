@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
-from edgeinfer_browser.cli.headless import find_chromium, serving
+from edgeinfer_browser.headless.chromium import find_chromium
+from edgeinfer_browser.headless.serving import serving
 from tests import tiny_model
 from tests.browser.client import Client
 

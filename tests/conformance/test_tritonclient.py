@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from edgeinfer_browser.cli.headless import serving
+from edgeinfer_browser.headless.serving import serving
 from tests.unit import server_models
 
 triton = pytest.importorskip("tritonclient.http")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from edgeinfer_browser.cli.headless import serving
+from edgeinfer_browser.headless.serving import serving
 from tests.browser.conftest import ROOT, chromium, launch_chromium, models, playwright
 
 __all__ = ["chromium", "launch_chromium", "models", "playwright"]

@@ -14,8 +14,8 @@ import pytest
 from edgeinfer_browser import pipeline
 from edgeinfer_browser.backends.remote import Remote
 from edgeinfer_browser.bridge_native import NativeBridge
-from edgeinfer_browser.cli.headless import serving
 from edgeinfer_browser.errors import EdgeInferError, RateLimitedError, RemoteError
+from edgeinfer_browser.headless.serving import serving
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.tensors import Tensor
 from tests.unit import fakes, server_models

@@ -1,27 +1,24 @@
-"""A real headless browser on a page that has the client, served from loopback: what ``run`` and ``bench`` stand on."""
+"""A page of a real headless browser that has the client, served from loopback: what ``run`` and ``bench`` stand on."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from playwright.sync_api import Error as PlaywrightError
-from playwright.sync_api import Page, Playwright, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from edgeinfer_browser.errors import EdgeInferError, InputError, from_fields
+from edgeinfer_browser.headless.chromium import find_chromium
+from edgeinfer_browser.headless.serving import serving
 
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 #: Without it headless Chromium has navigator.gpu and no adapter.
 CHROMIUM_ARGUMENTS = ("--enable-unsafe-webgpu",)
-#: Seconds that the server may take to be ready, and a call in the page to end.
-SERVER_SECONDS = 60
+#: Seconds that a call in the page may take.
 PAGE_SECONDS = 300
 
 #: The call in the page. Errors cross as fields; evaluate() would keep their text alone.
@@ -51,55 +48,6 @@ def find_runtime(given: Path | None) -> Path:
         f"There is no runtime folder at {places[0]}. Make one with `make site` in the project's checkout, and name it "
         "with --runtime or EDGEINFER_RUNTIME.",
     )
-
-
-def find_chromium(given: str | None, playwright: Playwright) -> str:
-    """A Chromium to drive: given, $EDGEINFER_CHROMIUM, one on the PATH, or Playwright's own.
-
-    Raises:
-        InputError: when there is none; the message says how to get one.
-    """
-    own = playwright.chromium.executable_path
-    found = given or os.environ.get("EDGEINFER_CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if found or Path(own).exists():
-        return found or own
-    raise InputError(
-        f"No Chromium was found ({', '.join(CHROMIUM_NAMES)}). Install one (Debian: apt-get install chromium; "
-        "anywhere: playwright install chromium), or name it with --browser or EDGEINFER_CHROMIUM."
-    )
-
-
-@contextmanager
-def serving(models: Path, *options: str) -> Iterator[str]:
-    """``edgeinfer serve`` on a free port in a process of its own; gives its URL (ending in "/"), and ends it.
-
-    Raises:
-        EdgeInferError: when it does not start; the message is what it said.
-    """
-    command = [sys.executable, "-m", "edgeinfer_browser.cli", "serve", str(models), "--port", "0", *options]
-    with (
-        tempfile.TemporaryFile("w+") as said,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as server,
-    ):
-        try:
-            yield _ready_url(server, said)
-        finally:
-            server.terminate()
-            try:
-                server.wait(10)
-            except subprocess.TimeoutExpired:
-                server.kill()
-
-
-def _ready_url(server: subprocess.Popen[str], said: IO[str]) -> str:
-    assert server.stdout is not None  # it was asked for
-    for line in server.stdout:
-        url = next((word for word in line.split() if word.startswith("http://")), None)
-        if url:
-            return url if url.endswith("/") else f"{url}/"
-    server.wait(SERVER_SECONDS)
-    said.seek(0)
-    raise EdgeInferError(f"The server did not start:\n{said.read().strip()}")
 
 
 @contextmanager
