@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,14 +114,15 @@ def head_json(head: Head) -> str:
 
 
 def encoder_digest(model: onnx.ModelProto) -> str:
-    """What an encoder is known by: 16 hex digits of the sha256 of its largest float32 weight, the embedding table.
+    """What an encoder is known by: 16 hex digits of the sha256 of its largest weight, the embedding table.
 
-    Fusing and simplifying leave that table as it is, so it is the same before and after packing. "" when there is none:
-    in a quantized model, say.
+    Fusing and simplifying leave that table as it is, so it is the same before and after packing. "" when it is not
+    float32: the model was converted.
     """
-    floats = [tensor for tensor in model.graph.initializer if tensor.data_type == TensorProto.FLOAT]
-    largest = max(floats, key=lambda tensor: int(np.prod(tensor.dims)), default=None)
-    return "" if largest is None else hashlib.sha256(numpy_helper.to_array(largest).tobytes()).hexdigest()[:16]
+    largest = max(model.graph.initializer, key=lambda tensor: math.prod(tensor.dims), default=None)
+    if largest is None or largest.data_type != TensorProto.FLOAT:
+        return ""
+    return hashlib.sha256(numpy_helper.to_array(largest).tobytes()).hexdigest()[:16]
 
 
 def _head(source: Mapping[str, Any]) -> Head:
