@@ -10,17 +10,18 @@ VENV := .venv/.ready
 NODE := node_modules/.ready
 MODEL := build/models/sentiment/edgeinfer.json
 SITE := build/site/.ready
+TORCH := .cache/torch-venv
 
 PACKAGE_FILES := $(shell find edgeinfer_browser -name '*.py')
 SHIM_FILES := $(wildcard js_shim/*.js)
 
-.PHONY: demo test check setup machine model site lint unit shim pyodide browser conformance conformance-full bench format lock clean
+.PHONY: demo test check setup machine model site lint unit shim pyodide browser conformance conformance-full torch bench format lock lock-torch clean
 .DELETE_ON_ERROR:
 
 demo: setup
 	$(BIN)/python tools/demo.py $(if $(ONCE),--once)
 
-test: setup check pyodide conformance browser
+test: setup check pyodide conformance torch browser
 
 check: lint unit shim
 
@@ -83,6 +84,16 @@ conformance-full: $(VENV) $(MODEL)
 	$(BIN)/python tools/fetch_tokenizers.py --all
 	PYTHONPATH=.:tools $(BIN)/python -m tests.conformance.full
 
+# PyTorch is large and only needed where a model is exported: it has a virtual environment of its own.
+torch: $(TORCH)/.ready $(MODEL)
+	$(BIN)/python tools/fetch_test_models.py minilm_torch
+	$(TORCH)/bin/python -m pytest tests/torch
+
+$(TORCH)/.ready: requirements-torch.txt | machine
+	$(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/pip install --quiet --disable-pip-version-check -r requirements-torch.txt
+	@touch $@
+
 browser: $(SITE) $(MODEL)
 	$(BIN)/python -m pytest tests/browser
 
@@ -101,6 +112,11 @@ lock:
 	rm -rf .cache/lock && $(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.in
 	{ echo "# Written by make lock from requirements-dev.in."; .cache/lock/bin/pip freeze; } > requirements-dev.txt
+
+lock-torch:
+	rm -rf .cache/lock && $(PYTHON) -m venv .cache/lock
+	.cache/lock/bin/pip install --quiet --disable-pip-version-check -r requirements-torch.in
+	{ echo "# Written by make lock-torch from requirements-torch.in."; .cache/lock/bin/pip freeze | sed 's/+cpu$$//'; } > requirements-torch.txt
 
 clean:
 	rm -rf build .venv node_modules edgeinfer_browser/_shim
