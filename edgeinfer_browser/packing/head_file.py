@@ -29,7 +29,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from edgeinfer_browser.errors import InputError
-from edgeinfer_browser.pipelines.text_classification import MULTI_LABEL, SINGLE_LABEL
+from edgeinfer_browser.pipelines.labels import MULTI_LABEL, SINGLE_LABEL
 
 Floats = npt.NDArray[np.float32]
 Features = Literal["sentence_embedding", "every_layer"]

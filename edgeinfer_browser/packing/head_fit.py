@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from edgeinfer_browser.errors import InputError
 from edgeinfer_browser.packing.head_file import Features, Floats, Head
 from edgeinfer_browser.packing.labelled import LabelledTexts
-from edgeinfer_browser.pipelines.text_classification import MULTI_LABEL, SINGLE_LABEL
+from edgeinfer_browser.pipelines.labels import MULTI_LABEL, SINGLE_LABEL
 
 #: Values of scikit-learn's ``C`` (the smaller, the simpler the head), tried from the first on.
 PENALTIES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

@@ -43,6 +43,10 @@ class Info:
     packed: bool
     tokenizer: str
     last: LastCall | None
+    #: The model's heads by name; empty for one that has none.
+    heads: tuple[str, ...] = ()
+    #: What is done otherwise than one might think, and why.
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values."""
@@ -57,6 +61,8 @@ class Info:
             "packed": self.packed,
             "tokenizer": self.tokenizer,
             "last": last,
+            "heads": list(self.heads),
+            "notes": list(self.notes),
         }
 
 
@@ -106,6 +112,7 @@ class Pipeline:
         self._capabilities = capabilities
         self._tokenizer_name = tokenizer
         self._last: LastCall | None = None
+        self._notes: tuple[str, ...] = ()
 
     @property
     def info(self) -> Info:
@@ -121,6 +128,8 @@ class Pipeline:
             packed=self._manifest.packed,
             tokenizer=self._tokenizer_name,
             last=self._last,
+            heads=tuple(head.name for head in self._manifest.heads),
+            notes=self._notes,
         )
 
     @property
