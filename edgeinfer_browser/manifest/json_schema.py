@@ -158,7 +158,7 @@ def is_of_type(value: Any, name: str) -> bool:
 
 
 def _all_plain(values: list[Any], schema: Schema) -> bool:
-    """Whether all are of Python types that ``type`` allows and no more is asked: a short way for the data of tensors."""
+    """Whether all are of Python types that ``type`` allows and asks no more: a short way for the data of tensors."""
     if schema.keys() != {"type"} or "integer" in schema["type"]:
         return False
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]

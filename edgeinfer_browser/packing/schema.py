@@ -1,4 +1,4 @@
-"""What pack writes is held against the published JSON Schema, by jsonschema, and read back by the package's own reader."""
+"""What pack writes, held against the published JSON Schema by jsonschema, and read back by the package itself."""
 
 from __future__ import annotations
 
