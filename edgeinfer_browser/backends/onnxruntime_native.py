@@ -75,8 +75,12 @@ class OnnxRuntimeNative:
         return {name: Tensor.from_numpy(value) for name, value in zip(names, values, strict=True)}
 
 
-def create_session(model: str | bytes) -> onnxruntime.InferenceSession:
+def create_session(model: str | bytes, threads: int = 0) -> onnxruntime.InferenceSession:
     """An InferenceSession of a path or a serialized model on the CPU, without ONNX Runtime's own log lines.
+
+    Args:
+        model: a path, or the model itself.
+        threads: when EDGEINFER_NUM_THREADS does not say; 0 is ONNX Runtime's default, one for each core.
 
     Raises:
         SessionError: when ONNX Runtime refuses the file, with its message.
@@ -87,7 +91,7 @@ def create_session(model: str | bytes) -> onnxruntime.InferenceSession:
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = int(os.environ.get("EDGEINFER_NUM_THREADS", "0"))
+    options.intra_op_num_threads = int(os.environ.get("EDGEINFER_NUM_THREADS", threads))
     try:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # as above

@@ -116,7 +116,8 @@ class WebSessions:
         answer = self.page.evaluate(_CREATE, argument | {"files": list(files)})
         session = WebSession(self.page, handle, execution_provider, answer)
         try:
-            session.wasm_bytes = _value(answer)["wasmBytes"]
+            value = _value(answer)
+            session.wasm_bytes, session.version = value["wasmBytes"], value["version"]
         except BaseException:
             session.close()
             raise
@@ -134,6 +135,8 @@ class WebSession:
         self.create_ms: float = answer.get("milliseconds", 0.0)
         #: Bytes of WASM linear memory right after the session was created.
         self.wasm_bytes = 0
+        #: onnxruntime-web's version.
+        self.version = ""
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """One run: output name -> array.

@@ -41,13 +41,13 @@ def feeds_of(tokenizer: Path, texts: Iterable[str], inputs: Sequence[str], max_l
     ]
 
 
-def open_session(model: Path | onnx.ModelProto) -> onnxruntime.InferenceSession:
-    """A session of a file, or of a model in memory (up to protobuf's 2 GB).
+def open_session(model: Path | onnx.ModelProto, threads: int = 0) -> onnxruntime.InferenceSession:
+    """A session of a file, or of a model in memory (up to protobuf's 2 GB); ``threads`` as ``create_session`` has it.
 
     Raises:
         SessionError: when ONNX Runtime refuses it, with its message.
     """
-    return create_session(str(model) if isinstance(model, Path) else model.SerializeToString())
+    return create_session(str(model) if isinstance(model, Path) else model.SerializeToString(), threads)
 
 
 def answers(session: onnxruntime.InferenceSession, feeds: Iterable[Feeds]) -> list[dict[str, Array]]:
