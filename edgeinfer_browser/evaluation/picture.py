@@ -99,9 +99,15 @@ def _panel(axis: Axes, title: str, floor: float | None, floor_name: str, points:
         colour, marker = LOOKS[dtype]
         axis.errorbar(size, quality, yerr=[[down], [up]], color=colour, marker=marker, markersize=8, capsize=4)
         left = _crowded(size, [each[0] for each in points.values()], widest)
-        place = {"xytext": (-9 if left else 9, 0), "ha": "right" if left else "left"}
-        name = f"{dtype}\n{size:.0f} MB"
-        axis.annotate(name, (size, quality), textcoords="offset points", va="center", color=colour, **place)
+        axis.annotate(
+            f"{dtype}\n{size:.0f} MB",
+            (size, quality),
+            (-9 if left else 9, 0),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            color=colour,
+        )
     axis.set_title(title, fontsize=10)
     axis.set_xlabel("download, MB")
     axis.set_xlim(0, widest)

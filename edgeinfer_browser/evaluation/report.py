@@ -42,8 +42,9 @@ def evaluate(model: PackedModel, samples: Samples, wish: Wish, say: Callable[[st
         say: called with a line at each step.
 
     Returns:
-        ``model``, ``texts``, ``machine``, ``labels`` (output -> labels), ``variants`` (dtype -> bytes, agreement, accuracy, tiers), ``advice`` and
-        ``warnings``. Shares are not per cent, latency is in milliseconds, memory in bytes.
+        ``model``, ``texts``, ``machine``, ``labels`` (output -> labels), ``variants`` (dtype -> bytes, agreement,
+        accuracy, tiers), ``advice`` and ``warnings``. Shares are not per cent, latency is in milliseconds, memory in
+        bytes.
 
     Raises:
         InputError: when labels are not the model's, or there is no browser to measure in.

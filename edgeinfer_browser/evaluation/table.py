@@ -90,18 +90,24 @@ def _tier(report: Mapping[str, Any], tier: str) -> Iterator[str]:
     measured = {dtype: entry for dtype, entry in entries.items() if "error" not in entry}
     lengths = list(next(iter(measured.values()))["latency"]) if measured else []
     web = any("wasm_bytes" in entry for entry in measured.values())
-    heads = [f"{length} tokens" for length in lengths]
     if measured and (lengths or web):
-        yield f"{tier}: median (p90) in ms and the ratio to fp32, each variant in turn; {_runs(measured)}, {_threads(report, tier)}"
-        memory = ["load ms", "WASM MB", "off native"] if web else ["load ms"]
-        yield from columns(["", *heads, *memory], [_row(dtype, entry, web) for dtype, entry in measured.items()])
-        yield "  load ms: session created, in a browser after starting the runtime; nothing is fetched in it"
-        if web:
-            yield f"  WASM MB: peak of WASM memory{", beside the GPU's own" if tier == 'webgpu' else ''}"
-            yield f"  off native: largest difference to native ONNX Runtime's answers, {_texts(measured)} texts"
+        how = f"each variant in turn; {_runs(measured)}, {_threads(report, tier)}"
+        yield f"{tier}: median (p90) in ms and the ratio to fp32, {how}"
+        heads = [*(f"{length} tokens" for length in lengths), "load ms", *(("WASM MB", "off native") if web else ())]
+        yield from columns(["", *heads], [_row(dtype, entry, web) for dtype, entry in measured.items()])
+        yield from _legend(tier, _texts(measured) if web else 0)
     for dtype, entry in entries.items():
         if "error" in entry:
             yield f"  {tier}, {dtype}: not measured: {entry['error']}"
+
+
+def _legend(tier: str, web_texts: int) -> Iterator[str]:
+    yield "  tokens: of the texts' words, cut to that length, one text a run"
+    yield "  load ms: the session is created, in a browser after the runtime has started; nothing is fetched in it"
+    if web_texts:
+        beside = ", beside the GPU's own" if tier == "webgpu" else ""
+        yield f"  WASM MB: peak of WASM memory{beside}"
+        yield f"  off native: largest difference to native ONNX Runtime's answers, {web_texts} texts"
 
 
 def _runs(measured: Mapping[str, Any]) -> str:
