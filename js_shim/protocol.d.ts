@@ -151,7 +151,7 @@ export interface SessionAnswer {
 /** Page -> Python worker. */
 export interface PageRequest {
   id: number;
-  method: "boot" | "load" | "call" | "dispose" | "bench";
+  method: "boot" | "load" | "call" | "allHeads" | "dispose" | "bench";
   params: Record<string, unknown>;
 }
 
@@ -173,4 +173,10 @@ export interface Progress {
 export interface Label {
   label: string;
   score: number;
+}
+
+/** One run of a model with heads; `embedding` is null where its graph gives none. */
+export interface AllHeads {
+  embedding: number[] | null;
+  heads: Record<string, Label[]>;
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any, overload
 
 from edgeinfer_browser.backends import Feeds
@@ -39,6 +39,10 @@ class TextPipeline(Pipeline):
     @classmethod
     async def settings(cls, folder: ModelFolder, manifest: ModelManifest, head: str | None) -> dict[str, Any]:
         """What the constructor takes beside what all take: read, and refused, before any model file is fetched."""
+        raise NotImplementedError
+
+    def __call__(self, *inputs: Any, **options: Any) -> Awaitable[Any]:
+        """What the task makes of one text or several."""
         raise NotImplementedError
 
     def feeds(self, text: str) -> Feeds:
