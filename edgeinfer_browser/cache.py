@@ -6,12 +6,12 @@ which order, against which hashes, and what a missing one means.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from edgeinfer_browser.bridge import Bridge
 from edgeinfer_browser.errors import ContentError, NotFoundError
-from edgeinfer_browser.manifest import ModelManifest, Variant
+from edgeinfer_browser.manifest import ModelFile, ModelManifest, Variant
 
 #: Seconds without a byte after which a download is given up.
 STALL_SECONDS = 30.0
@@ -66,25 +66,54 @@ class ModelFolder:
         return await self.bridge.fetch_file(url, sha256=known.sha256, size=known.bytes, timeout=STALL_SECONDS)
 
     async def fetch(self, variant: Variant, on_download: OnDownload | None = None) -> tuple[tuple[str, str], ...]:
-        """Have all files of a variant, verified: (path, cache key) of each, the .onnx file first."""
+        """Have all files of a variant, verified: (path, cache key) of each, the .onnx file first.
+
+        A plain folder may have them at the top instead of below ``onnx/``.
+
+        Raises:
+            NotFoundError, ContentError: when a file that must be there is not; names its URL, and where else it was
+                looked for.
+        """
+        try:
+            return await self._fetch_all(variant.files, variant.bytes, on_download)
+        except (NotFoundError, ContentError) as missing:
+            if not variant.elsewhere:
+                raise
+            try:
+                return await self._fetch_all(variant.elsewhere, 0, on_download)
+            except (NotFoundError, ContentError) as error:
+                raise type(missing)(f"{missing.message} {error.message}", **missing.details) from error
+
+    async def _fetch_all(
+        self, files: Sequence[ModelFile], size: int, on_download: OnDownload | None
+    ) -> tuple[tuple[str, str], ...]:
         fetched: list[tuple[str, str]] = []
         before = 0
-        for file in variant.files:
-            url = f"{self.base}{file.path}"
+        for file in files:
             last = 0
 
-            def progress(loaded: int, total: int, url: str = url, before: int = before) -> None:
+            def progress(loaded: int, total: int, path: str = file.path, before: int = before) -> None:
                 nonlocal last
                 last = loaded
                 if on_download:
-                    on_download(url, before + loaded, variant.bytes or (total and before + total))
+                    on_download(f"{self.base}{path}", before + loaded, size or (total and before + total))
 
-            key = await self.bridge.fetch_to_cache(
-                url, sha256=file.sha256, size=file.bytes, timeout=STALL_SECONDS, on_progress=progress
-            )
+            try:
+                fetched.append((file.path, await self._fetch_one(file, progress)))
+            except (NotFoundError, ContentError):
+                if not file.optional:
+                    raise
             before += file.bytes or last
-            fetched.append((file.path, key))
         return tuple(fetched)
+
+    async def _fetch_one(self, file: ModelFile, progress: Callable[[int, int], None]) -> str:
+        return await self.bridge.fetch_to_cache(
+            f"{self.base}{file.path}",
+            sha256=file.sha256,
+            size=file.bytes,
+            timeout=STALL_SECONDS,
+            on_progress=progress,
+        )
 
     async def _fetch(self, url: str) -> bytes:
         return await self.bridge.fetch_file(url, timeout=STALL_SECONDS)

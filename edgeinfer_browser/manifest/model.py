@@ -41,6 +41,17 @@ class ModelManifest:
     license: str = ""
     attribution: tuple[str, ...] = ()
 
+    @property
+    def not_guaranteed(self) -> tuple[str, ...]:
+        """What a folder that was not packed cannot promise, in sentences; () for a packed one."""
+        if self.packed:
+            return ()
+        return (
+            "Not packed: the folder has no edgeinfer.json, so its files are not verified, no tier is proved by a "
+            "golden sample, which dtypes there are shows only when they are fetched, and the API may run another "
+            "revision of the model. edgeinfer pack makes one.",
+        )
+
     def variant(self, dtype: str) -> Variant:
         """The variant of a dtype.
 

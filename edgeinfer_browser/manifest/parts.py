@@ -18,6 +18,8 @@ class ModelFile:
     path: str
     bytes: int = 0
     sha256: str = ""
+    #: It may be missing: nothing says whether a plain folder's graph has external data.
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ dtype is tried.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from edgeinfer_browser.errors import ManifestError
@@ -29,7 +30,7 @@ def plain_manifest(
         ManifestError: when the configuration has something of the wrong type.
     """
     try:
-        external = (config.get("transformers.js_config") or {}).get("use_external_data_format") or 0
+        external = (config.get("transformers.js_config") or {}).get("use_external_data_format")
         return ModelManifest(
             name=name,
             task=task,
@@ -66,13 +67,15 @@ def _labels(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _variant(dtype: str, external: object) -> Variant:
     graph = f"model{SUFFIXES[dtype]}.onnx"
-    count = _data_files(graph, dtype, external)
-    names = [graph, *(f"{graph}_data{f'_{number}' if number else ''}" for number in range(count))]
+    count = 1 if external is None else _data_files(graph, dtype, external)
+    data = [f"{graph}_data{f'_{number}' if number else ''}" for number in range(count)]
+    # Only transformers.js says whether there is data; others (optimum) just write it.
+    files = (ModelFile(graph), *(ModelFile(name, optional=external is None) for name in data))
     return Variant(
         dtype,
-        tuple(ModelFile(f"onnx/{name}") for name in names),
+        tuple(replace(file, path=f"onnx/{file.path}") for file in files),
         features=("shader-f16",) if dtype in ("fp16", "q4f16") else (),
-        elsewhere=tuple(ModelFile(name) for name in names),
+        elsewhere=files,
     )
 
 

@@ -129,7 +129,7 @@ class Pipeline:
             tokenizer=self._tokenizer_name,
             last=self._last,
             heads=tuple(head.name for head in self._manifest.heads),
-            notes=self._notes,
+            notes=(*self._manifest.not_guaranteed, *self._notes),
         )
 
     @property

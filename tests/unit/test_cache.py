@@ -124,3 +124,41 @@ async def test_progress_never_exceeds_its_total_where_sizes_are_not_known() -> N
 async def test_a_missing_model_file_is_not_found_by_its_url() -> None:
     with pytest.raises(NotFoundError, match=r"onnx/model\.onnx"):
         await (await folder(FakeBridge({}))).fetch(TWO_FILES)
+
+
+PLAIN = Variant(
+    "fp32",
+    (ModelFile("onnx/model.onnx"), ModelFile("onnx/model.onnx_data", optional=True)),
+    elsewhere=(ModelFile("model.onnx"), ModelFile("model.onnx_data", optional=True)),
+)
+
+
+@pytest.mark.parametrize("names", [("onnx/model.onnx",), ("onnx/model.onnx", "onnx/model.onnx_data")])
+async def test_an_optional_file_is_had_when_it_is_there(names: tuple[str, ...]) -> None:
+    bridge = FakeBridge({f"{BASE}{name}": b"x" for name in names})
+    assert [path for path, _ in await (await folder(bridge)).fetch(PLAIN)] == list(names)
+
+
+async def test_files_at_the_top_are_found_when_there_are_none_below_onnx() -> None:
+    bridge = FakeBridge({f"{BASE}model.onnx": b"x", f"{BASE}model.onnx_data": b"y"})
+    told: list[tuple[str, int, int]] = []
+    fetched = await (await folder(bridge)).fetch(PLAIN, lambda *each: told.append(each))
+    assert [path for path, _ in fetched] == ["model.onnx", "model.onnx_data"]
+    assert told[-1] == (f"{BASE}model.onnx_data", 2, 2)
+
+
+async def test_a_file_that_is_nowhere_is_told_with_both_places() -> None:
+    with pytest.raises(NotFoundError, match=rf"{BASE}onnx/model\.onnx was .*{BASE}model\.onnx was"):
+        await (await folder(FakeBridge({}))).fetch(PLAIN)
+
+
+async def test_a_server_error_is_no_reason_to_look_elsewhere() -> None:
+    class Down(FakeBridge):
+        async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:
+            self.fetched.append(url)
+            raise FetchError(f"{url} answered 503", status=503)
+
+    bridge = Down({})
+    with pytest.raises(FetchError, match="503"):
+        await (await folder(bridge)).fetch(PLAIN)
+    assert bridge.fetched == [f"{BASE}onnx/model.onnx"]

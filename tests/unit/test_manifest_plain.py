@@ -74,8 +74,19 @@ def test_no_problem_type_is_one_label_for_each_text(given: object) -> None:
 
 
 @pytest.mark.parametrize("config", [{}, {"transformers.js_config": None}, {"transformers.js_config": {"dtype": "q8"}}])
-def test_no_word_of_external_data_is_none(config: object) -> None:
-    assert all(len(each.files) == 1 for each in read(config).variants.values())
+def test_without_a_word_of_external_data_there_may_be_a_file_of_it(config: object) -> None:
+    for variant in read(config).variants.values():
+        assert (
+            [file.optional for file in variant.files] == [file.optional for file in variant.elsewhere] == [False, True]
+        )
+        assert variant.files[1].path == f"{variant.files[0].path}_data"
+
+
+def test_a_folder_that_was_not_packed_says_what_it_cannot_promise() -> None:
+    (said,) = read({}).not_guaranteed
+    assert "not verified" in said
+    assert "golden sample" in said
+    assert "edgeinfer pack" in said
 
 
 @pytest.mark.parametrize(
@@ -97,6 +108,7 @@ def test_external_data_is_listed_where_the_configuration_says_so(external: objec
     assert all(
         each.files[1].path == f"{each.files[0].path}_data" for each in manifest.variants.values() if each.files[1:]
     )
+    assert not any(file.optional for each in manifest.variants.values() for file in each.files)
 
 
 def test_external_data_in_several_files_is_numbered_as_transformers_js_does() -> None:
