@@ -1,4 +1,4 @@
-"""The packed files in a real browser: what onnxruntime-web answers to the golden samples, and how far it is from native.
+"""The packed files in a real browser: what onnxruntime-web answers to the golden samples.
 
 WASM always; WebGPU when the browser has an adapter with the features that the variant needs. There only the short
 samples run: a software adapter takes seconds for a long one.
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from edgeinfer_browser.errors import InputError
@@ -41,11 +40,10 @@ class BrowserCheck:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A variant to run: files below the folder (.onnx first), WebGPU features needed, native answers to the feeds."""
+    """A variant to run: files below the folder (.onnx first), and the WebGPU features that it needs."""
 
     files: tuple[str, ...]
     features: tuple[str, ...]
-    native: Sequence[Arrays]
 
 
 def web_answers(
@@ -62,9 +60,7 @@ def web_answers(
     try:
         with web_sessions(folder, check.runtime, check.browser) as sessions:
             adapter = sessions.page.evaluate(_ADAPTER)
-            return {
-                dtype: _answers(sessions, candidate, feeds, adapter) for dtype, candidate in candidates.items()
-            }
+            return {dtype: _answers(sessions, candidate, feeds, adapter) for dtype, candidate in candidates.items()}
     except InputError as error:
         raise InputError(
             f"The packed files could not be checked in a browser. {error} Or pack without that check: "
@@ -81,3 +77,8 @@ def _answers(
         short = [feed for feed in feeds if sum(array.size for array in feed.values()) <= WEBGPU_ELEMENTS]
         made["webgpu"] = _run(sessions, candidate, short, "webgpu")
     return made
+
+
+def _run(sessions: WebSessions, candidate: Candidate, feeds: Sequence[Arrays], provider: str) -> list[Arrays]:
+    with sessions.create(candidate.files, provider) as session:
+        return [session.run(feed) for feed in feeds]

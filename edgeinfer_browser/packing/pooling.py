@@ -15,6 +15,8 @@ import numpy.typing as npt
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from edgeinfer_browser.packing.operators import rename
+
 Pooling = Literal["mean", "cls", "none"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
@@ -26,24 +28,28 @@ EMBEDDING = "sentence_embedding"
 _SHORTEST = 1e-12
 
 
-def pooled(model: onnx.ModelProto, hidden: str, width: int, pooling: Pooling, normalize: bool) -> onnx.ModelProto:
+def pooled(
+    model: onnx.ModelProto, hidden: str, width: int, pooling: Literal["mean", "cls"] | None, normalize: bool
+) -> onnx.ModelProto:
     """A copy whose one output is ``sentence_embedding`` float32 [batch_size, width].
 
     Args:
-        model: opset 13 or newer, with the input ``attention_mask``.
-        hidden: the tensor to pool, [batch, sequence, width] (``cls`` and ``mean``), or already [batch, width] (``none``).
+        model: opset 13 or newer; for ``mean`` with the input ``attention_mask``.
+        hidden: the output to pool, [batch, sequence, width].
         width: of a vector.
-        pooling: ``mean`` of the tokens that the mask has, or the first token (``cls``).
+        pooling: ``mean`` of the tokens that the mask has, or the first token (``cls``); None when ``hidden`` is pooled
+            already, [batch, width].
         normalize: divide by the L2 norm.
     """
     made = onnx.ModelProto()
     made.CopyFrom(model)
-    steps = {"mean": _mean, "cls": _first, "none": _as_it_is}[pooling](f"{POOLING_SCOPE}hidden")
-    nodes = [_node("Cast", [hidden], "hidden", to=TensorProto.FLOAT), *steps]
+    source = _renamed(made.graph, hidden)
+    nodes = [_node("Cast", [source], "hidden", to=TensorProto.FLOAT)] if _is_half(model.graph, hidden) else []
+    nodes += _STEPS[pooling](_in("hidden") if nodes else source)
     nodes += _normalized() if normalize else []
     nodes[-1].output[0] = EMBEDDING
     made.graph.node.extend(nodes)
-    made.graph.initializer.extend(_CONSTANTS[name] for name in sorted(_CONSTANTS) if _is_used(name, nodes))
+    made.graph.initializer.extend(tensor for name, tensor in _CONSTANTS.items() if _is_used(name, nodes))
     del made.graph.output[:]
     made.graph.output.append(helper.make_tensor_value_info(EMBEDDING, TensorProto.FLOAT, ["batch_size", width]))
     return made
@@ -79,12 +85,30 @@ def _normalized() -> list[NodeProto]:
     ]
 
 
+_STEPS = {"mean": _mean, "cls": _first, None: _as_it_is}
+
+
+def _is_half(graph: onnx.GraphProto, name: str) -> bool:
+    """Whether an output is not float32 already."""
+    return any(value.name == name and value.type.tensor_type.elem_type != TensorProto.FLOAT for value in graph.output)
+
+
+def _renamed(graph: onnx.GraphProto, name: str) -> str:
+    """The output's name, after making room when it is the very one that the embedding will have."""
+    if name != EMBEDDING:
+        return name
+    rename(graph, name, f"{name}_before")
+    return f"{name}_before"
+
+
 def _in(name: str) -> str:
     return POOLING_SCOPE + name
 
 
 def _node(kind: str, inputs: list[str], output: str, **attributes: int) -> NodeProto:
-    return helper.make_node(kind, inputs, [_in(output)], name=_in(output), **attributes)
+    node = helper.make_node(kind, inputs, [_in(output)], name=_in(output))
+    node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+    return node
 
 
 def _constant(name: str, values: npt.NDArray[np.generic]) -> TensorProto:

@@ -42,5 +42,7 @@ def int8_dynamic(
             per_channel=per_channel,
             weight_type=QuantType.QInt8,
             nodes_to_exclude=kept,
+            # onnx infers no types past com.microsoft operators, such as a fused attention.
+            extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
         )
         return onnx.load(str(path))
