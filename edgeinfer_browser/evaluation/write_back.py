@@ -7,16 +7,14 @@ import os
 import shutil
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from edgeinfer_browser.errors import OutputError
 from edgeinfer_browser.evaluation.packed_model import PackedModel
-from edgeinfer_browser.manifest import revision_of
 from edgeinfer_browser.packing.advice import advise
 from edgeinfer_browser.packing.graph_facts import facts_of
-from edgeinfer_browser.packing.schema import require_valid
+from edgeinfer_browser.packing.manifest_file import write_manifest
 from edgeinfer_browser.packing.staging import staged
 
 #: Of an output's agreement, what edgeinfer.json keeps; its largest difference stays the golden samples'.
@@ -34,8 +32,9 @@ def measured(model: PackedModel, report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _agreement(outputs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The first output's figures (an embedding's, where there is one); of labels the worst of all heads."""
+    """The first output's figures (an embedding's, where there is one); of labels and overflow the worst."""
     found = {key: value for key, value in outputs[0].items() if key in _KEPT}
+    found["not_finite"] = max(output["not_finite"] for output in outputs)
     same = [output["same_label"] for output in outputs if "same_label" in output]
     if same:
         changes = [output["largest_score_change"] for output in outputs if "largest_score_change" in output]
@@ -44,14 +43,9 @@ def _agreement(outputs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def advice_of(model: PackedModel, report: Mapping[str, Any]) -> dict[str, Any]:
-    """Advice by the measured agreement, and by what overflowed on the golden samples or on the texts."""
-    facts = facts_of(model.folder, model.source)
-    seen = {
-        dtype: max((output["not_finite"] for output in variant["agreement"].values()), default=0)
-        for dtype, variant in report["variants"].items()
-    }
-    worst = {dtype: max(count, facts.not_finite.get(dtype, 0)) for dtype, count in seen.items()}
-    return advise(measured(model, report), replace(facts, not_finite=worst))
+    """Advice by what was measured."""
+    source = measured(model, report)
+    return advise(source, facts_of(model.folder, source))
 
 
 def write_back(model: PackedModel, report: Mapping[str, Any]) -> str:
@@ -63,20 +57,19 @@ def write_back(model: PackedModel, report: Mapping[str, Any]) -> str:
         ManifestError: when the manifest would not be valid.
         OutputError: when it cannot be written; the folder is as before.
     """
-    source = measured(model, report) | {"advice": report["advice"]}
-    source["revision"] = revision_of(source)
-    require_valid(source, str(model.folder / "edgeinfer.json"))
     with staged(model.folder) as work:
         shutil.copytree(model.folder, work, symlinks=True, copy_function=_link, dirs_exist_ok=True)
-        path = work / "edgeinfer.json"
-        path.unlink()  # a link: writing to it would write to the old folder's
-        path.write_text(json.dumps(source, indent=1, sort_keys=True) + "\n", "utf-8")
-    revision: str = source["revision"]
+        revision: str = write_manifest(work, measured(model, report))["revision"]
     return revision
 
 
 def _link(source: str, target: str) -> str:
-    """A hard link, or a copy where the file system has none: the bytes are the same."""
+    """A hard link of a large file, or a copy where the file system has none: the bytes are the same.
+
+    JSON files are copied: they are written anew, and a link would write to the old folder's.
+    """
+    if source.endswith(".json"):
+        return shutil.copy2(source, target)
     try:
         os.link(source, target)
     except OSError:
