@@ -34,7 +34,7 @@ PATIENCE = 2
 #: Variance below which a feature is dead: the living ones of a LayerNorm or a normalised embedding have 1e-5 and more.
 DEAD_VARIANCE = 1e-6
 #: Significant digits of the largest weight; the others get as many decimals.
-DIGITS = 3
+DIGITS = 4
 SEED = 20140601
 
 Labels = npt.NDArray[np.int64]
