@@ -63,7 +63,7 @@ def find_layers(model: onnx.ModelProto) -> Layers:
         elif _width(node, widths) == width:
             last_of_layer[-1] = node.output[0]
     tensors = tuple(name for name in last_of_layer if name)
-    if width is None or len(last_of_layer) < 2 or len(tensors) != len(last_of_layer):
+    if len(last_of_layer) < 2 or len(tensors) != len(last_of_layer):
         raise GraphError(
             "The layers of the encoder cannot be told apart: its graph has "
             f"{len(last_of_layer) - 1} attention nodes, and {len(tensors)} of the {len(last_of_layer)} parts they make "
@@ -95,7 +95,7 @@ def _width(node: NodeProto, widths: Mapping[str, int]) -> int | None:
     return None if place is None or place >= len(node.input) else widths.get(node.input[place])
 
 
-def _usual_width(nodes: list[NodeProto], widths: Mapping[str, int]) -> int | None:
-    """The width that most normalisations have: those of queries and keys are as wide as one attention head."""
+def _usual_width(nodes: list[NodeProto], widths: Mapping[str, int]) -> int:
+    """The width that most normalisations have (0: there are none): those of queries and keys are as wide as one attention head."""
     found = Counter(filter(None, (_width(node, widths) for node in nodes)))
-    return max(found, key=lambda width: (found[width], width), default=None)
+    return max(found, key=lambda width: (found[width], width), default=0)
