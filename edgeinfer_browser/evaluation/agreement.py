@@ -66,7 +66,7 @@ def agreement(
         multi_label: read logits as one sigmoid a label instead of one softmax.
 
     Raises:
-        InputError: when there are no texts or not equally many on both sides.
+        InputError: when there are no texts or not equally many on both sides, or fp32's own answer is not finite.
         UnknownNameError: when there is no such output.
     """
     if not reference or len(reference) != len(outputs):
@@ -75,6 +75,7 @@ def agreement(
         )
     name = output or (EMBEDDING if EMBEDDING in reference[0] else next(iter(reference[0])))
     truth, given = vectors(reference, name), vectors(outputs, name)
+    _require_finite(truth)
     finite = np.asarray(np.isfinite(given).all(axis=1))
     usable = np.where(finite[:, None], given, 0.0)
     cosine = cosines(truth, usable)
@@ -89,6 +90,16 @@ def agreement(
         not_finite=int((~finite).sum()),
         **read(truth, usable, finite, multi_label),
     )
+
+
+def _require_finite(truth: Floats) -> None:
+    wrong = np.flatnonzero(~np.isfinite(truth).all(axis=1))
+    if len(wrong):
+        raise InputError(
+            f"fp32 itself answers NaN or infinity to text {wrong[0]} ({len(wrong)} of {len(truth)} texts): there is "
+            "nothing to compare with. Mend the model, or leave those texts out.",
+            texts=[int(index) for index in wrong[:10]],
+        )
 
 
 def vectors(outputs: Outputs, name: str) -> Floats:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from edgeinfer_browser.capabilities import Capabilities
 from edgeinfer_browser.errors import BackendError
@@ -17,6 +19,8 @@ from edgeinfer_browser.headless.session import WebSession, WebSessions
 
 #: Texts whose answers in the browser are held against native ones; on a software GPU, which is slow, fewer.
 BROWSER_TEXTS = 100
+#: Against native, the same file: a cosine below or a change of a score above is more than int8's rounding.
+STRAY_COSINE, STRAY_SCORE = 0.98, 0.1
 SOFTWARE_ROUNDS = 3
 SOFTWARE_LONGEST = 32
 
@@ -65,6 +69,7 @@ def measure_in_browser(
         measure(tier, sessions, work)
         for dtype, answered in tier.answers.items():
             tier.variants[dtype] |= _facts(sessions[dtype]) | _against_native(native.get(dtype), answered)
+    tier.warnings += _strays(tier, work)
     return tier
 
 
@@ -102,3 +107,18 @@ def _against_native(
         return {}
     names = list(answered[0])
     return {"against_native": {name: agreement(native[: len(answered)], answered, name).to_json() for name in names}}
+
+
+def _strays(tier: Tier, work: Workload) -> Iterator[str]:
+    """A sentence for each variant whose answers are not native ONNX Runtime's."""
+    for dtype, entry in tier.variants.items():
+        for output, compared in entry.get("against_native", {}).items():
+            logits = "largest_score_change" in compared
+            change, cosine = compared.get("largest_score_change", 0.0), compared["worst_cosine"]
+            if change > STRAY_SCORE or compared["not_finite"] or (not logits and cosine < STRAY_COSINE):
+                figure = f"a score changes by {change:.2f}" if logits else f"the cosine falls to {cosine:.4f}"
+                tokens = np.shape(work.feeds[compared["worst_text"]]["input_ids"])[1]
+                yield (
+                    f"{tier.name} does not answer what native ONNX Runtime answers with {dtype}: {output}, {figure} "
+                    f"(worst cosine on a text of {tokens} tokens). Do not trust this tier with it on such a device."
+                )
