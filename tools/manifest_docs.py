@@ -1,4 +1,4 @@
-"""Write what of ``docs/`` comes from the manifest's JSON Schema: the tables of docs/manifest.md, and a copy of the schema."""
+"""Write what of ``docs/`` comes from the manifest's JSON Schema: tables of manifest.md, a copy of the schema."""
 
 from __future__ import annotations
 
