@@ -85,7 +85,8 @@ def initializers(model: onnx.ModelProto) -> dict[str, TensorProto]:
 
 def node_named(model: onnx.ModelProto, name: str) -> NodeProto:
     """The node of that name."""
-    return next(node for node in model.graph.node if node.name == name)
+    found: NodeProto = next(node for node in model.graph.node if node.name == name)
+    return found
 
 
 def set_values(tensor: TensorProto, values: npt.NDArray[Any]) -> None:
@@ -110,4 +111,5 @@ def _multiplies(node: NodeProto, tensors: Mapping[str, TensorProto]) -> bool:
 def _matrix(node: NodeProto, tensor: TensorProto) -> Matrix:
     values = np.ascontiguousarray(numpy_helper.to_array(tensor), np.float32)
     digest = hashlib.sha256(values.tobytes()).hexdigest()[:16]
-    return Matrix(node.name, tensor.name, node.input[0], node.output[0], *values.shape, digest=digest)
+    rows, columns = values.shape
+    return Matrix(node.name, tensor.name, node.input[0], node.output[0], rows, columns, digest)
