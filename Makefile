@@ -12,7 +12,7 @@ MODEL := build/models/sentiment/edgeinfer.json
 SITE := build/site/.ready
 TORCH := .cache/torch-venv
 
-PACKAGE_FILES := $(shell find edgeinfer_browser -name '*.py')
+PACKAGE_FILES := $(shell find edgeinfer_browser -name '*.py' -o -name '*.json')
 SHIM_FILES := $(wildcard js_shim/*.js)
 
 .PHONY: demo test check setup machine model site lint unit shim pyodide browser conformance conformance-full torch bench format lock lock-torch clean
