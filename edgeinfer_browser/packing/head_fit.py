@@ -29,12 +29,12 @@ from edgeinfer_browser.pipelines.labels import MULTI_LABEL, SINGLE_LABEL
 
 #: Values of scikit-learn's ``C`` (the smaller, the simpler the head), tried from the first on.
 PENALTIES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-#: Values that may do worse than the best before them; after that, more complexity only overfits.
+#: Values in a row that may do worse than the best; after that, more complexity only overfits.
 PATIENCE = 2
 #: Variance below which a feature is dead: the living ones of a LayerNorm or a normalised embedding have 1e-5 and more.
 DEAD_VARIANCE = 1e-6
-#: Significant digits of the largest weight; the others get as many decimals.
-DIGITS = 4
+#: Significant digits of the largest weight.
+DIGITS = 3
 SEED = 20140601
 
 Labels = npt.NDArray[np.int64]
@@ -149,7 +149,7 @@ def _require_all_labels(labels: Labels, data: LabelledTexts) -> None:
     """What is trained on must have every label, and in the multi-label case texts without it too."""
     columns = labels if data.multi_label else labels[:, None] == np.arange(len(data.names))
     for name, column in zip(data.names, np.asarray(columns, bool).T, strict=True):
-        if column.all() or not column.any():
+        if not column.any() or (data.multi_label and column.all()):
             which = "every text" if column.all() else "no text"
             raise InputError(
                 f"Without one of the folds, {which} has the label {name!r}: the others cannot tell it. Add texts of it "
@@ -166,7 +166,7 @@ def _choose_penalty(features: Floats, labels: Labels, splits: Splits, log: Log) 
         tried.append(Scores(penalty, float(scores.mean()), float(scores.std())))
         log(f"C={penalty:g}: {tried[-1].mean:.4f} +- {tried[-1].spread:.4f} in cross-validation")
         best = max(tried, key=lambda each: each.mean)  # of equals the first, which is the simplest
-        if len(tried) - tried.index(best) > PATIENCE:
+        if len(tried) > PATIENCE and all(each.mean < best.mean for each in tried[-PATIENCE:]):
             break
     return best
 
@@ -204,13 +204,17 @@ def _linear(model: Pipeline, width: int, multi_label: bool) -> tuple[Floats, Flo
         halves = np.array([[-0.5], [0.5]])
         slopes, intercepts = halves * slopes, halves[:, 0] * intercepts
     weights = np.zeros((len(slopes), width))
-    weights[:, alive] = slopes / scaler.scale_
-    weights = np.round(weights, decimals(weights))
+    weights[:, alive] = _rounded(slopes, scaler.scale_)
     bias = intercepts - weights[:, alive] @ scaler.mean_
     return weights.astype(np.float32), np.round(bias, 4).astype(np.float32)
 
 
-def decimals(weights: npt.NDArray[np.float64]) -> int:
-    """Decimals that leave the largest weight :data:`DIGITS` significant digits."""
-    largest = float(np.abs(weights).max())
-    return DIGITS - 1 - math.floor(math.log10(largest)) if largest > 0 else 0
+def _rounded(slopes: npt.NDArray[np.float64], scale: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """``slopes / scale`` with no more decimals than matter: a feature of large values needs more than one of small.
+
+    On standardised features the largest slope keeps :data:`DIGITS` significant digits, the others as many decimals.
+    """
+    largest = float(np.abs(slopes).max()) or 1.0
+    decimals = DIGITS - 1 - math.floor(math.log10(largest)) + np.ceil(np.log10(scale))
+    steps = 10.0**decimals
+    return np.asarray(np.round(slopes / scale * steps) / steps)

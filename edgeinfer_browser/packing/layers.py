@@ -96,6 +96,6 @@ def _width(node: NodeProto, widths: Mapping[str, int]) -> int | None:
 
 
 def _usual_width(nodes: list[NodeProto], widths: Mapping[str, int]) -> int:
-    """The width that most normalisations have (0: there are none): those of queries and keys are as wide as one attention head."""
+    """The width that most normalisations have, 0 without any; those of queries and keys are as wide as one head."""
     found = Counter(filter(None, (_width(node, widths) for node in nodes)))
     return max(found, key=lambda width: (found[width], width), default=0)
