@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from edgeinfer_browser.errors import BackendError
 from edgeinfer_browser.evaluation.agreement import agreement
 from edgeinfer_browser.evaluation.packed_model import PackedModel
 from edgeinfer_browser.evaluation.samples import FEW_TEXTS
-from edgeinfer_browser.evaluation.tiers import Tier, TimedSession, Workload, measure
+from edgeinfer_browser.evaluation.tiers import Answers, Tier, TimedSession, Workload, measure
 from edgeinfer_browser.headless.session import WebSession, WebSessions
 
 #: Texts whose answers in the browser are held against native ones; on a software GPU, which is slow, fewer.
@@ -41,7 +41,7 @@ def adapter_of(web: WebSessions) -> Capabilities:
 
 
 def measure_in_browser(
-    web: WebSessions, name: str, model: PackedModel, work: Workload, native: Mapping[str, Sequence[Mapping[str, Any]]]
+    web: WebSessions, name: str, model: PackedModel, work: Workload, native: Mapping[str, Answers]
 ) -> Tier:
     """Answers, latency, WASM memory and the difference to native answers, of every variant on one tier.
 
@@ -68,7 +68,7 @@ def measure_in_browser(
         sessions = _sessions(stack, web, tier, model, device)
         measure(tier, sessions, work)
         for dtype, answered in tier.answers.items():
-            tier.variants[dtype] |= _facts(sessions[dtype]) | _against_native(native.get(dtype), answered)
+            tier.variants[dtype] |= _facts(sessions[dtype]) | _against_native(model, native.get(dtype), answered)
     tier.warnings += _strays(tier, work)
     return tier
 
@@ -100,13 +100,14 @@ def _facts(session: TimedSession) -> dict[str, Any]:
     return {"wasm_bytes": memory, "onnxruntime_web": session.version}
 
 
-def _against_native(
-    native: Sequence[Mapping[str, Any]] | None, answered: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _against_native(model: PackedModel, native: Answers | None, answered: Answers) -> dict[str, Any]:
     if native is None:
         return {}
-    names = list(answered[0])
-    return {"against_native": {name: agreement(native[: len(answered)], answered, name).to_json() for name in names}}
+    compared = {
+        name: agreement(native[: len(answered)], answered, name, multi_label=model.multi_label(name))
+        for name in model.outputs
+    }
+    return {"against_native": {name: each.to_json() for name, each in compared.items()}}
 
 
 def _strays(tier: Tier, work: Workload) -> Iterator[str]:

@@ -91,9 +91,9 @@ class PackedModel:
             if entry["problem_type"] != "regression"
         ]
 
-    def head_of(self, output: str) -> Head | None:
-        """The head of an output, if it is one's."""
-        return next((head for head in self.heads() if head.output == output), None)
+    def multi_label(self, output: str) -> bool:
+        """Whether an output's labels are told each by its own score, so that a text may have several."""
+        return any(head.output == output and head.multi_label for head in self.heads())
 
     def feeds(self, texts: Iterable[str]) -> list[Feeds]:
         """What the model is fed for each text, [1, tokens]."""

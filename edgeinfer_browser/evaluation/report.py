@@ -98,8 +98,7 @@ def _variant(model: PackedModel, dtype: str, tiers: list[Tier], samples: Samples
     entry: dict[str, Any] = {"bytes": model.manifest.variant(dtype).bytes, "agreement": {}, "accuracy": {}}
     if dtype in native:
         for name in model.outputs:
-            multi_label = bool((found := model.head_of(name)) and found.multi_label)
-            compared = agreement(native[REFERENCE], native[dtype], name, multi_label=multi_label)
+            compared = agreement(native[REFERENCE], native[dtype], name, multi_label=model.multi_label(name))
             entry["agreement"][name] = compared.to_json() | {"worst_example": samples.texts[compared.worst_text]}
         if head and samples.labels:
             reached = accuracy(native[REFERENCE], native[dtype], head, samples.labels)

