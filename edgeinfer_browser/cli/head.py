@@ -16,6 +16,7 @@ from edgeinfer_browser.packing.head_file import FEATURES, Head
 from edgeinfer_browser.packing.head_training import train_head, write_head
 from edgeinfer_browser.packing.labelled import LabelledTexts, read_labelled
 from edgeinfer_browser.packing.options import Options
+from edgeinfer_browser.packing.pooling import POOLINGS
 from edgeinfer_browser.packing.source import open_source
 
 
@@ -40,15 +41,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fit.add_argument("--label", default="label", metavar="COLUMN", help="column or key of the label (default: label)")
     fit.add_argument("--group", metavar="COLUMN", help="column or key of the document, which is never in two folds")
     fit.add_argument("--folds", type=int, default=5, help="parts of the cross-validation (default: 5)")
-    fit.add_argument("--max-length", type=int, metavar="TOKENS", help="as given to pack (default: the source's)")
+    _add_encoder(fit)
+
+
+def _add_encoder(fit: argparse.ArgumentParser) -> None:
+    """What says how the encoder is read; give it to pack too."""
+    fit.add_argument("--max-length", type=int, metavar="N", help="most tokens of a text (default: the source's)")
+    fit.add_argument("--pooling", choices=POOLINGS, help="of an embedding (default: the source's, else mean)")
+    norm = fit.add_mutually_exclusive_group()
+    norm.add_argument("--normalize", action="store_true", default=None, help="L2-normalise embeddings (the default)")
+    norm.add_argument("--no-normalize", action="store_false", dest="normalize", help="leave embeddings as they are")
+    fit.add_argument("--config", type=Path, metavar="FILE", help="a config.json in the place of the source's")
+    fit.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json in the place of the source's")
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Train, write, and say how good it is."""
     data = read_labelled(arguments.data, arguments.text, arguments.label, arguments.group)
     print(_described(data))
-    options = Options(max_length=arguments.max_length, browser=None)
-    with open_source(arguments.encoder, "feature-extraction") as source:
+    options = Options(
+        pooling=arguments.pooling, normalize=arguments.normalize, max_length=arguments.max_length, browser=None
+    )
+    files = {"config": arguments.config, "tokenizer": arguments.tokenizer}
+    with open_source(arguments.encoder, "feature-extraction", **files) as source:
         head = train_head(
             source,
             data,
