@@ -32,7 +32,7 @@ class Variant:
     largest_tensor: int = 0
     #: WebGPU features the graph needs, e.g. ``shader-f16``.
     features: tuple[str, ...] = ()
-    #: Largest absolute difference to the golden outputs that still counts as agreement.
+    #: Largest difference to a golden output that still counts as agreement, as a share of that output's largest value.
     tolerance: float = 0.05
     #: What native ONNX Runtime answered to each golden input: output name -> tensor.
     golden_outputs: tuple[Mapping[str, Tensor], ...] = ()

@@ -123,7 +123,8 @@ def _check_length(data: Path, expected: int) -> None:
 def _end(tensor: TensorProto) -> int:
     """The byte after a tensor's last in its data file."""
     info = ExternalDataInfo(tensor)
-    return int(info.offset or 0) + (int(info.length) if info.length else bytes_of(tensor))
+    length = int(info.length) if info.length else bytes_of(tensor)
+    return int(info.offset or 0) + length
 
 
 def bytes_of(tensor: TensorProto) -> int:

@@ -33,7 +33,7 @@ def prepare_image(source: Source, path: Path, task: str, options: Options, *, op
     if optimize:
         feeds, before = [sample.feeds for sample in samples], first_answers(model, samples, source.name)
         model, what = simplified(model, feeds, before)
-        model, how = fused(model, feeds, before, config)
+        model, how = fused(model, feeds, before)
         notes += [what, how]
     dims = dims_of_trials(model, source.name, [Trial.of_pixels(1, 40, 30), Trial.of_pixels(2, 17, 61)])
     model, width, told, note = with_logits(model, dims, source.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import onnx
 
 from edgeinfer_browser.errors import EdgeInferError
+from edgeinfer_browser.packing.attention import plain_attention
 from edgeinfer_browser.packing.differences import Answers, largest_share
 from edgeinfer_browser.packing.native import answers, open_session
 from edgeinfer_browser.packing.quiet import quiet
@@ -20,12 +20,14 @@ Feeds = Sequence[Mapping[str, npt.NDArray[Any]]]
 #: Largest difference, as a share of the output's largest value, that the order of float32 sums may make.
 SAME = 1e-4
 
-#: config.json's model_type -> what ONNX Runtime's optimizer calls that architecture.
-ARCHITECTURES = {
-    **dict.fromkeys(("bert", "camembert", "distilbert", "electra", "roberta", "xlm-roberta"), "bert"),
-    **dict.fromkeys(("deit", "vit"), "vit"),
-}
-_ATTENTION = {"Attention", "MultiHeadAttention", "GroupQueryAttention"}
+_LEFT_ALONE = (
+    "attention",
+    "bias_gelu",
+    "bias_skip_layer_norm",
+    "embed_layer_norm",
+    "qordered_matmul",
+    "skip_layer_norm",
+)
 #: What graph tools raise on a graph that they do not understand; none has a class of its own.
 _FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
@@ -53,48 +55,46 @@ def simplified(model: onnx.ModelProto, feeds: Feeds, before: Answers) -> tuple[o
     )
 
 
-def fused(
-    model: onnx.ModelProto, feeds: Feeds, before: Answers, config: Mapping[str, Any]
-) -> tuple[onnx.ModelProto, str]:
-    """Attention as one MultiHeadAttention node, LayerNormalization and Gelu too; and a sentence on what became of it.
-
-    Matrices stay MatMul nodes, which quantizers know, and sums stay out of LayerNormalization: more fusing gains
-    nothing in WASM, where the time is in the matrices, and hides what a head or a quantizer looks for.
-    """
-    there = sum(node.op_type in _ATTENTION for node in model.graph.node)
-    if there:
-        return model, f"attention was fused already ({there} nodes)"
-    kind = str(config.get("model_type", ""))
-    if kind not in ARCHITECTURES:
-        known = ", ".join(sorted(ARCHITECTURES))
-        return model, f"attention not fused: config.json's model_type is {kind or 'not given'}; known are {known}"
-    made, problem = _tried(lambda mine: _optimized(mine, ARCHITECTURES[kind], config), model, feeds, before)
-    count = Counter(node.op_type for node in made.graph.node)
+def fused(model: onnx.ModelProto, feeds: Feeds, before: Answers) -> tuple[onnx.ModelProto, str]:
+    """LayerNormalization and Gelu as one node each; and a sentence on what became of it. Arguments as above."""
+    made, problem = _tried(_optimized, model, feeds, before)
     if problem:
-        return made, f"attention not fused: {problem}"
-    if not count["MultiHeadAttention"]:
-        return model, "attention not fused: ONNX Runtime's optimizer found none it knows"
-    return made, f"attention fused ({count['MultiHeadAttention']} MultiHeadAttention nodes)"
+        return made, f"LayerNormalization and Gelu not fused: {problem}"
+    kinds = ("Gelu", "LayerNormalization")
+    gained = [f"{count} {kind}" for kind in kinds if (count := _count(made, kind) - _count(model, kind))]
+    if not gained:
+        return model, "nothing left to fuse"
+    return made, f"fused to {' and '.join(gained)} (onnxruntime.transformers)"
 
 
-def _optimized(model: onnx.ModelProto, kind: str, config: Mapping[str, Any]) -> onnx.ModelProto:
+def unfused(model: onnx.ModelProto, feeds: Feeds, before: Answers) -> tuple[onnx.ModelProto, str]:
+    """Attention in standard operators, for all tiers to agree; and a sentence on what became of it."""
+    fused_nodes = _count(model, "MultiHeadAttention")
+    if not fused_nodes:
+        return model, "attention in standard operators"
+    made, problem = _tried(plain_attention, model, feeds, before)
+    left = _count(made, "MultiHeadAttention")
+    if problem or left:
+        return made, f"{left} MultiHeadAttention nodes left fused: {problem or 'of a form that is not written out'}"
+    return made, f"{fused_nodes} MultiHeadAttention nodes written out, which WebGPU runs wrongly on some adapters"
+
+
+def _count(model: onnx.ModelProto, kind: str) -> int:
+    return sum(node.op_type == kind for node in model.graph.node)
+
+
+def _optimized(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Attention is not fused (see :mod:`edgeinfer_browser.packing.attention`), nor are sums into LayerNormalization:
+    that gains little in WASM, and hides what a head or a quantizer looks for.
+    """
     from onnxruntime.transformers.fusion_options import FusionOptions
     from onnxruntime.transformers.optimizer import optimize_model
 
-    options = FusionOptions(kind)
-    options.use_multi_head_attention = True
-    for extra in ("skip_layer_norm", "embed_layer_norm", "bias_skip_layer_norm", "bias_gelu", "qordered_matmul"):
-        setattr(options, f"enable_{extra}", False)
-    made = optimize_model(
-        model,
-        model_type=kind,
-        num_heads=int(config.get("num_attention_heads") or config.get("n_heads") or 0),
-        hidden_size=int(config.get("hidden_size") or config.get("dim") or 0),
-        optimization_options=options,
-        opt_level=0,
-    )
-    graph: onnx.ModelProto = made.model
-    return graph
+    options = FusionOptions("bert")
+    for other in _LEFT_ALONE:
+        setattr(options, f"enable_{other}", False)
+    made: onnx.ModelProto = optimize_model(model, model_type="bert", optimization_options=options, opt_level=0).model
+    return made
 
 
 def _tried(

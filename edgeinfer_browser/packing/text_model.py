@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -21,7 +20,7 @@ from edgeinfer_browser.packing.native import answers, open_session
 from edgeinfer_browser.packing.options import Options
 from edgeinfer_browser.packing.pruning import pruned, without_type_ids
 from edgeinfer_browser.packing.samples import Sample, text_samples
-from edgeinfer_browser.packing.simplify import fused, simplified
+from edgeinfer_browser.packing.simplify import fused, simplified, unfused
 from edgeinfer_browser.packing.small_files import text_limit
 from edgeinfer_browser.packing.source import Source
 from edgeinfer_browser.packing.text_inputs import TEXT_INPUTS, check_text_inputs, output_dims
@@ -52,20 +51,20 @@ def prepare_text(source: Source, path: Path, task: str, options: Options, *, opt
     samples = text_samples(tokenizer, TEXT_INPUTS, max_length)
     notes: list[str] = []
     if optimize:
-        model, notes = _optimized(model, samples, source.name, config)
+        model, notes = _optimized(model, samples, source.name)
     prepared = PreparedModel(model, config, samples, notes, max_length)
     single_texts = task == "feature-extraction" or bool(options.heads)
     shaped = (_encoder if single_texts else _classifier)(prepared, source, task, options)
     return _finished(shaped, single_texts)
 
 
-def _optimized(
-    model: onnx.ModelProto, samples: Sequence[Sample], name: str, config: Mapping[str, Any]
-) -> tuple[onnx.ModelProto, list[str]]:
+def _optimized(model: onnx.ModelProto, samples: Sequence[Sample], name: str) -> tuple[onnx.ModelProto, list[str]]:
     feeds, before = [sample.feeds for sample in samples], first_answers(model, samples, name)
-    slim, what = simplified(model, feeds, before)
-    made, how = fused(slim, feeds, before, config)
-    return made, [what, how]
+    made, notes = model, []
+    for step in (unfused, simplified, fused):
+        made, note = step(made, feeds, before)
+        notes.append(note)
+    return made, notes
 
 
 def _encoder(prepared: PreparedModel, source: Source, task: str, options: Options) -> PreparedModel:
