@@ -74,6 +74,14 @@ _EMBED = """async ({ model, dtype, texts }) => {
   return embeddings;
 }"""
 
+#: Its own pipeline, and its own pooling over a padded batch.
+_POOL = """async ({ model, dtype, texts }) => {
+  const extract = await transformers.pipeline("feature-extraction", model, { dtype, device: "wasm" });
+  const embeddings = await extract(texts, { pooling: "mean", normalize: true });
+  await extract.dispose();
+  return embeddings.tolist();
+}"""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -84,10 +92,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "ort").symlink_to(ORT, target_is_directory=True)
     (made / "models").mkdir()
     (made / "models/sentiment").symlink_to(SENTIMENT, target_is_directory=True)
-    options = ["--task", "feature-extraction", "--dtypes", "fp32,q8", "--split-mb", "10", "--skip-browser-check"]
-    command = [sys.executable, "-m", "edgeinfer_browser.cli", "pack", str(MINILM), str(made / "models/minilm")]
-    subprocess.run([*command, *options], check=True, stdout=subprocess.DEVNULL)
+    pack_minilm(made / "models/minilm", "--dtypes", "fp32,q8", "--split-mb", "10")
+    pack_minilm(made / "models/minilm-tokens", "--dtypes", "fp32", "--pooling", "none")
     return made
+
+
+def pack_minilm(out: Path, *options: str) -> None:
+    """Pack all-MiniLM-L6-v2 for feature extraction."""
+    command = [sys.executable, "-m", "edgeinfer_browser.cli", "pack", str(MINILM), str(out)]
+    fixed = ["--task", "feature-extraction", "--skip-browser-check"]
+    subprocess.run([*command, *fixed, *options], check=True, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture
@@ -143,6 +157,13 @@ def test_an_encoder_in_many_files_gives_the_same_embeddings(
     for text, their, our in zip(TEXTS, theirs, ours, strict=True):
         assert math.hypot(*their) == pytest.approx(1, abs=1e-4)
         assert sum(a * b for a, b in zip(their, our, strict=True)) > cosine, text[:40]
+
+
+def test_pooling_in_the_graph_is_what_its_pipeline_does_with_token_vectors(page: Page, folder: Path) -> None:
+    theirs = page.evaluate(_POOL, {"model": "minilm-tokens", "dtype": "fp32", "texts": TEXTS})
+    ours = natively("feature-extraction", folder / "models/minilm", "fp32")
+    for text, their, our in zip(TEXTS, theirs, ours, strict=True):
+        assert our == pytest.approx(their, abs=1e-5), text[:40]
 
 
 def test_a_text_beyond_the_limit_loses_its_closing_token_in_transformers_js_alone(page: Page, folder: Path) -> None:
