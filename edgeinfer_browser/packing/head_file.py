@@ -59,7 +59,7 @@ class Head:
     encoder: str = ""
 
     def __post_init__(self) -> None:
-        _require(_NAME.fullmatch(self.name), f"name {self.name!r}: it takes letters, digits, - and _")
+        require_name(self.name)
         _require(self.features in FEATURES, f"features {self.features!r}: they are one of {', '.join(FEATURES)}")
         _require(self.problem_type in (SINGLE_LABEL, MULTI_LABEL), f"problem_type {self.problem_type!r}")
         count = len(self.labels)
@@ -71,6 +71,15 @@ class Head:
         )
         _require(self.bias.shape == (count,), f"{self.bias.size} biases for {count} labels")
         _require(bool(np.isfinite(self.weights).all() and np.isfinite(self.bias).all()), "weights that are not finite")
+
+
+def require_name(name: str) -> None:
+    """Refuse a name that cannot be part of an output's name.
+
+    Raises:
+        InputError: saying what a name may have.
+    """
+    _require(_NAME.fullmatch(name), f"name {name!r}: it begins with a letter, and has letters, digits, - and _ alone")
 
 
 def read_head(path: Path) -> Head:

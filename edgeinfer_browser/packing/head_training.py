@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from edgeinfer_browser.errors import GraphError, OutputError
-from edgeinfer_browser.packing.head_file import Features, Floats, Head, encoder_digest, head_json
+from edgeinfer_browser.packing.head_file import Features, Floats, Head, encoder_digest, head_json, require_name
 from edgeinfer_browser.packing.head_fit import fit_head, require_enough
 from edgeinfer_browser.packing.labelled import LabelledTexts
 from edgeinfer_browser.packing.model import PreparedModel
@@ -49,6 +49,7 @@ def train_head(
         InputError: when the texts do not suffice.
         GraphError, ManifestError: when the source is no encoder of texts, or its layers cannot be found.
     """
+    require_name(name)
     require_enough(data, folds)
     if "fp32" not in source.graphs:
         raise GraphError(
