@@ -86,7 +86,7 @@ def _bias(node: NodeProto, graph: GraphProto) -> str | None:
         return None
     name = node.input[_ATTENTION_BIAS]
     maker = next((each for each in graph.node if name in each.output), None)
-    return maker.input[0] if maker is not None and maker.op_type == "Expand" else name
+    return str(maker.input[0] if maker is not None and maker.op_type == "Expand" else name)
 
 
 def _widths(graph: GraphProto) -> dict[str, int]:

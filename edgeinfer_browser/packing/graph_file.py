@@ -133,8 +133,8 @@ def bytes_of(tensor: TensorProto) -> int:
         return 0
     name = TensorProto.DataType.Name(tensor.data_type)
     bits = next((bits for kind, bits in {"INT4": 4, "FLOAT4": 4, "INT2": 2}.items() if kind in name), 0)
-    bits = bits or 8 * int(helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
-    return math.ceil(math.prod(tensor.dims) * bits / 8)
+    itemsize = bits / 8 if bits else helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+    return math.ceil(math.prod(tensor.dims) * itemsize)
 
 
 def _check_values(tensor: TensorProto, path: Path) -> None:

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from edgeinfer_browser.errors import GraphError, UnknownNameError
 from edgeinfer_browser.manifest import SUFFIXES
-from edgeinfer_browser.packing.browser_check import BrowserCheck, Candidate, web_answers
+from edgeinfer_browser.packing.browser_check import Arrays, BrowserCheck, Candidate, feeds_for, web_answers
 from edgeinfer_browser.packing.differences import (
     TOLERANCES,
     Answers,
@@ -139,7 +139,11 @@ def measured(
     candidates = {dtype: Candidate(each.files, each.features) for dtype, each in written.items()}
     web = web_answers(folder, candidates, feeds, browser) if browser else {}
     truth = reference or next(iter(native.values()))
-    return {dtype: _entry(folder, dtype, each, native[dtype], truth, web.get(dtype)) for dtype, each in written.items()}
+    entries = {}
+    for dtype, each in written.items():
+        checked = [_checked(folder, dtype, each, feeds, tier, given) for tier, given in web.get(dtype, {}).items()]
+        entries[dtype] = _entry(folder, dtype, each, native[dtype], truth, checked)
+    return entries
 
 
 def with_calibration(manifest: dict[str, Any], digests: Sequence[str]) -> None:
@@ -157,31 +161,38 @@ def _reference(folder: Path, manifest: Mapping[str, Any], samples: Sequence[Samp
 
 
 def _entry(
-    folder: Path, dtype: str, variant: Written, native: Answers, truth: Answers, web: Mapping[str, Answers] | None
+    folder: Path,
+    dtype: str,
+    variant: Written,
+    native: Answers,
+    truth: Answers,
+    checked: Sequence[tuple[float, float]],
 ) -> dict[str, Any]:
+    """``checked`` has the difference to native ONNX Runtime of each tier in the browser: as a share, and absolute."""
     agreement = {"max_abs_difference": largest_difference(truth, native)}
-    share = 0.0
-    if web is not None:
-        share = max(_agreed(dtype, tier, native, given) for tier, given in web.items())
-        agreement["web_max_abs_difference"] = max(largest_difference(native, given) for given in web.values())
+    if checked:
+        agreement["web_max_abs_difference"] = max(difference for _, difference in checked)
     return {
         "files": [{"path": path, **file_entry(folder / path)} for path in variant.files],
         "largest_tensor": variant.largest_tensor,
         "features": list(variant.features),
-        "tolerance": tolerance(dtype, share),
+        "tolerance": tolerance(dtype, max((share for share, _ in checked), default=0.0)),
         "golden": [tensors_to_json(outputs) for outputs in native],
         "method": variant.method,
         "agreement": agreement,
-        "warnings": [*variant.warnings, *([] if web is not None else [NOT_CHECKED])],
+        "warnings": [*variant.warnings, *([] if checked else [NOT_CHECKED])],
     }
 
 
-def _agreed(dtype: str, tier: str, native: Answers, web: Answers) -> float:
-    """The share by which a tier's answers differ from native ones.
+def _checked(
+    folder: Path, dtype: str, variant: Written, feeds: Sequence[Arrays], tier: str, web: Answers
+) -> tuple[float, float]:
+    """How far a tier's answers are from native ones: as a share of the output's largest value, and absolute.
 
     Raises:
         GraphError: when it is more than the dtype may differ at all.
     """
+    native = answers(open_session(folder / variant.files[0]), feeds_for(tier, feeds))
     share = largest_share(native, web)
     if not share <= TOLERANCES[dtype]:
         raise GraphError(
@@ -191,7 +202,7 @@ def _agreed(dtype: str, tier: str, native: Answers, web: Answers) -> float:
             tier=tier,
             difference=share if math.isfinite(share) else None,
         )
-    return share
+    return share, largest_difference(native, web)
 
 
 def _computes_in_half(model: onnx.ModelProto) -> bool:
