@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import parser
+from onnx import inliner, parser
 from PIL import Image
 
-from edgeinfer_browser.packing.images import prepend_preprocessing
+from edgeinfer_browser.packing.image_resize import DOMAIN, resize_functions
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -33,10 +33,19 @@ def identity_model(dims: str = "n, 3, h, w", opset: int = 17) -> onnx.ModelProto
     )
 
 
-def resizer(height: int, width: int, resample: int) -> onnx.ModelProto:
-    """pixels -> resized pixels as float [1, height, width, 3], nothing rescaled."""
-    config = {"size": {"height": height, "width": width}, "resample": resample, "do_rescale": False}
-    return prepend_preprocessing(identity_model("n, h, w, 3"), config)
+def resizer(resample: int) -> onnx.ModelProto:
+    """pixels uint8 [n, h, w, 3], height and width int64 [1] -> resized uint8 [n, height, width, 3]: any size in one."""
+    text = f'''<ir_version: 8, opset_import: ["": 17, "{DOMAIN}": 1]>
+    resizer (uint8[n, h, w, 3] pixels, int64[1] height, int64[1] width) => (uint8[n, a, b, 3] resized) {{
+      resized = {DOMAIN}.Resize (pixels, height, width)
+    }}
+    '''
+    return inliner.inline_local_functions(parser.parse_model(text + resize_functions(resample, 17)))
+
+
+def resize_feeds(pixels: Pixels, height: int, width: int) -> dict[str, npt.NDArray[Any]]:
+    """What :func:`resizer` is fed for one picture."""
+    return {"pixels": pixels[None], "height": np.array([height]), "width": np.array([width])}
 
 
 def by_pillow(pixels: Pixels, height: int, width: int, resample: int) -> npt.NDArray[Any]:
