@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,6 +13,15 @@ from matplotlib.ticker import MaxNLocator
 from edgeinfer_browser.errors import InputError, OutputError
 from edgeinfer_browser.packing.advice_warnings import QUALITY_FLOOR
 
+PANELS_ABREAST = 3
+#: Share of the width within which a name would touch the next point.
+NEAR = 0.14
+Place = tuple[tuple[int, int], Literal["left", "right", "center"], Literal["top", "center", "bottom"]]
+#: Where a point's name goes: in points from it, and how it is aligned there.
+RIGHT: Place = ((9, 0), "left", "center")
+LEFT: Place = ((-9, 0), "right", "center")
+ABOVE: Place = ((0, 8), "center", "bottom")
+BELOW: Place = ((0, -8), "center", "top")
 FORMATS = (".png", ".svg")
 #: dtype -> colour (Okabe and Ito's set, told apart by colour-blind readers) and marker (told apart in grey).
 LOOKS = {
@@ -41,10 +50,14 @@ def draw(report: Mapping[str, Any], path: Path) -> None:
         OutputError: when the file cannot be written.
     """
     panels = _panels(report)
-    figure = Figure(figsize=(1.2 + 4.8 * len(panels), 4.4), layout="constrained")
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axis, (title, floor, floor_name, points) in zip(axes, panels, strict=True):
+    wide = min(len(panels), PANELS_ABREAST)
+    high = -(-len(panels) // wide)
+    figure = Figure(figsize=(1.2 + 4.8 * wide, 0.6 + 3.8 * high), layout="constrained")
+    axes = list(figure.subplots(high, wide, squeeze=False).flat)
+    for axis, (title, floor, floor_name, points) in zip(axes, panels, strict=False):
         _panel(axis, title, floor, floor_name, points)
+    for axis in axes[len(panels) :]:
+        axis.set_axis_off()
     figure.suptitle(
         f"{report['model']['name']}: quality against size, {report['texts']['count']} texts (up and left is better)"
     )
@@ -98,14 +111,14 @@ def _panel(axis: Axes, title: str, floor: float | None, floor_name: str, points:
     for dtype, (size, quality, down, up) in points.items():
         colour, marker = LOOKS[dtype]
         axis.errorbar(size, quality, yerr=[[down], [up]], color=colour, marker=marker, markersize=8, capsize=4)
-        left = _crowded(size, [each[0] for each in points.values()], widest)
+        shift, across, along = _place(size, sorted(each[0] for each in points.values()), NEAR * widest)
         axis.annotate(
             f"{dtype}\n{size:.0f} MB",
             (size, quality),
-            (-9 if left else 9, 0),
+            shift,
             textcoords="offset points",
-            ha="right" if left else "left",
-            va="center",
+            ha=across,
+            va=along,
             color=colour,
         )
     axis.set_title(title, fontsize=10)
@@ -121,6 +134,11 @@ def _panel(axis: Axes, title: str, floor: float | None, floor_name: str, points:
         )
 
 
-def _crowded(size: float, sizes: list[float], widest: float) -> bool:
-    """Whether the next larger point is so near that a label between them would touch it."""
-    return any(0 < other - size < 0.16 * widest for other in sizes)
+def _place(size: float, sizes: list[float], near: float) -> Place:
+    """To the right; where a larger point is near, to the left; between two, or at the edge, above and below in turn."""
+    index = sizes.index(size)
+    if index + 1 == len(sizes) or sizes[index + 1] - size > near:
+        return RIGHT
+    if size - (sizes[index - 1] if index else 0.0) > near:
+        return LEFT
+    return ABOVE if index % 2 else BELOW
