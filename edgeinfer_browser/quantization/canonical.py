@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import onnx
 from onnxruntime.quantization.onnx_model import ONNXModel
 
@@ -19,6 +21,19 @@ def named_copy(model: onnx.ModelProto) -> onnx.ModelProto:
             node.name = f"{node.op_type}:{node.output[0]}"
         seen.add(node.name)
     return copy
+
+
+def gemms_as_matmuls(model: onnx.ModelProto, keep: Sequence[str]) -> list[str]:
+    """Make each Gemm a MatMul and an Add, which is what integer quantizers know; gives the names to keep instead."""
+    gemms = {node.name for node in model.graph.node if node.op_type == "Gemm"}
+    ONNXModel(model).replace_gemm_with_matmul()
+    left = {node.name for node in model.graph.node}
+    return [name if name in left else f"{name}_MatMul" for name in keep if name in left or name in gemms]
+
+
+def declare_contrib_operators(model: onnx.ModelProto) -> None:
+    """Import ``com.microsoft``: some quantizers use its operators and do not say so."""
+    ONNXModel(model).set_opset_import("com.microsoft", 1)
 
 
 def canonical(made: onnx.ModelProto, source: onnx.ModelProto) -> onnx.ModelProto:

@@ -19,7 +19,7 @@ def int8_dynamic(
     keep: Sequence[str],
     *,
     per_channel: bool = True,
-    op_types: Sequence[str] = ("MatMul", "Gemm", "Gather", "Conv"),
+    op_types: Sequence[str] = ("MatMul", "Gather", "Conv"),
     **_: Any,
 ) -> onnx.ModelProto:
     """Matrices and convolutions of constants become integer ones, embeddings int8 tables (one scale a table).
@@ -31,8 +31,6 @@ def int8_dynamic(
         per_channel: one scale for each output channel of a matrix; one for all costs much quality.
         op_types: what is quantized.
     """
-    # ONNX Runtime turns a Gemm into a MatMul of another name first.
-    kept = [name for node in keep for name in (node, f"{node}_MatMul")]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         quantize_dynamic(
@@ -41,7 +39,7 @@ def int8_dynamic(
             op_types_to_quantize=list(op_types),
             per_channel=per_channel,
             weight_type=QuantType.QInt8,
-            nodes_to_exclude=kept,
+            nodes_to_exclude=list(keep),
             # onnx infers no types past com.microsoft operators, such as a fused attention.
             extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
         )

@@ -19,7 +19,7 @@ import onnx
 
 from edgeinfer_browser.errors import UnknownNameError
 from edgeinfer_browser.quantization.calibration import Feeds, require_feeds
-from edgeinfer_browser.quantization.canonical import canonical, named_copy
+from edgeinfer_browser.quantization.canonical import canonical, gemms_as_matmuls, named_copy
 from edgeinfer_browser.quantization.companion import awq
 from edgeinfer_browser.quantization.dynamic import int8_dynamic
 from edgeinfer_browser.quantization.float16 import float16
@@ -52,12 +52,12 @@ class Recipe:
     needs_calibration: bool = False
 
 
-_DYNAMIC = {"per_channel": True, "op_types": ("MatMul", "Gemm", "Gather", "Conv")}
+_DYNAMIC = {"per_channel": True, "op_types": ("MatMul", "Gather", "Conv")}
 _STATIC = {
     "ranges": "minmax",
-    "percentile": 99.99,
+    "percentile": 99.999,
     "per_channel": True,
-    "op_types": ("MatMul", "Gemm", "Conv"),
+    "op_types": ("MatMul", "Conv"),
     "embeddings": "int8",
     "activation_type": "uint8",
 }
@@ -134,7 +134,8 @@ def quantize(
         if name not in names:
             raise UnknownNameError.of("node to keep", name, names)
     with quiet():
-        return canonical(recipe.make(mine, calibration, keep, **chosen), model)
+        kept = keep if recipe.dtype == "fp16" else gemms_as_matmuls(mine, keep)
+        return canonical(recipe.make(mine, calibration, kept, **chosen), model)
 
 
 def describe(method: str, options: Mapping[str, Any] | None = None, keep: Sequence[str] = ()) -> str:

@@ -12,6 +12,7 @@ import onnx
 
 from edgeinfer_browser.errors import UnknownNameError
 from edgeinfer_browser.quantization.calibration import Feeds
+from edgeinfer_browser.quantization.canonical import declare_contrib_operators
 from edgeinfer_browser.quantization.embeddings import quantize_embeddings
 from edgeinfer_browser.quantization.float16 import float16
 from edgeinfer_browser.quantization.nbits import (
@@ -127,6 +128,7 @@ def finished(
     Raises:
         UnknownNameError: another ``embeddings`` or ``activations``.
     """
+    declare_contrib_operators(model)
     made = quantize_embeddings(model, embeddings, keep)
     if activations not in ("float32", "float16"):
         raise UnknownNameError.of("type of activations", activations, ("float32", "float16"))
