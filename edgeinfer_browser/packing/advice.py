@@ -87,8 +87,11 @@ def describe(advice: Mapping[str, Any]) -> Iterator[str]:
         yield f"{entry['tier']:7} {entry['dtype']}{needs}: {entry['why']}."
     if advice["common"]:
         yield f"same everywhere: {advice['common']['dtype']}: {advice['common']['why']}."
+    refused: dict[tuple[str, str], list[str]] = {}
     for entry in advice["not_advised"]:
-        yield f"not {entry['dtype']} on {entry['tier']}: {entry['why']}."
+        refused.setdefault((entry["dtype"], entry["why"]), []).append(entry["tier"])
+    for (dtype, why), tiers in refused.items():
+        yield f"not {dtype} on {', '.join(tiers)}: {why}."
     if advice["precision"]:
         yield f"by size: {advice['precision']['advised']}: {advice['precision']['why']}."
     for warning in advice["warnings"]:

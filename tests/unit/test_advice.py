@@ -218,6 +218,13 @@ def test_every_line_of_the_description_names_what_it_is_about() -> None:
     assert not any(".." in line for line in lines)
 
 
+def test_a_refusal_for_one_reason_is_one_line_for_all_tiers() -> None:
+    strays = measured(same_label=0.5)
+    lines = list(describe(advise(manifest_of("fp32", "q8", q8=strays))))
+    assert sum(line.startswith("not q8 on webgpu, wasm, native: ") for line in lines) == 1
+    assert sum(line.startswith("not ") for line in lines) == 1
+
+
 def test_facts_come_from_the_graphs_and_from_the_golden_answers(tmp_path: Path) -> None:
     body = "g (float[b,n] x) => (int64[b] y) <int64[1] one = {1}> { i = ArgMax<axis=1, keepdims=0>(x) y = Add(i, one) }"
     onnx.save(parser.parse_model('<ir_version: 9, opset_import: ["" : 19]>\n' + body), tmp_path / "fp16.onnx")
