@@ -80,7 +80,7 @@ def image_settings(config: Mapping[str, Any]) -> ImageSettings:
         if key not in KEYS and value not in (None, False):
             raise _unsupported(key, value)
     size, shortest, crop = _sizes(config, kind)
-    scale, bias = _arithmetic(config)
+    scale, bias = _arithmetic(config, kind)
     if config.get("data_format", "channels_first") != "channels_first":
         raise _unsupported("data_format", config["data_format"])
     return ImageSettings(size, shortest, _resample(config, kind), crop, scale, bias, _flips(config, kind))
@@ -153,11 +153,11 @@ def _flips(config: Mapping[str, Any], kind: str) -> bool:
     return bool(config.get("do_flip_channel_order", kind == "MobileViT"))
 
 
-def _arithmetic(config: Mapping[str, Any]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _arithmetic(config: Mapping[str, Any], kind: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """``(scale, bias)`` so that ``pixel * scale + bias`` is ``(pixel * rescale_factor - mean) / std``."""
     factor = config.get("rescale_factor", 1 / 255) if config.get("do_rescale", True) else 1.0
     means, deviations = (0.0,) * 3, (1.0,) * 3
-    if config.get("do_normalize", "image_mean" in config):
+    if config.get("do_normalize", "image_mean" in config and kind != "MobileViT"):
         means, deviations = _three("image_mean", config), _three("image_std", config)
     if not isinstance(factor, int | float):
         raise _unsupported("rescale_factor", factor)
