@@ -22,7 +22,7 @@ OUTLIERS = (4, 16)
 #: Least share of what is lost that a step has to win back, to be worth its bytes and its time in every run.
 WORTH = 0.05
 #: Options whose losses differ by less than this share are as good as each other.
-EQUAL = 0.01
+EQUAL = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,14 @@ def search_channels(
 ) -> tuple[FoundRecipe, Trial]:
     """The best option for one role on top of ``recipe``, or ``recipe`` and ``best`` when none is worth it.
 
-    Each strength and each number of outliers is tried alone, then the best of both together. Outliers only where one
-    matrix reads the tensor: each more would need a side product of its own.
+    Each strength and each number of outliers is tried alone, then the best strength with each number. Outliers only
+    where one matrix reads the tensor: each more would need a side product of its own.
     """
     counts = OUTLIERS if all(len(group) == 1 for group in groups) else ()
     smoothed = [_measured(trials, recipe, role, groups, Option(strength, 0)) for strength in STRENGTHS]
     split = [_measured(trials, recipe, role, groups, Option(None, count)) for count in counts]
-    both = []
-    if split:
-        option = Option(_best(smoothed).option.strength, _best(split).option.outliers)
-        both = [_measured(trials, recipe, role, groups, option)]
+    strength = _best(smoothed).option.strength
+    both = [_measured(trials, recipe, role, groups, Option(strength, count)) for count in counts]
     measured = [*smoothed, *split, *both]
     winner = _winner([each for each in measured if target.within_budget(each.trial)], best)
     chosen = recipe, best

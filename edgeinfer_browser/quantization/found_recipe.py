@@ -78,7 +78,7 @@ def apply_recipe(model: onnx.ModelProto, recipe: FoundRecipe) -> onnx.ModelProto
     matrices are known by their values.
 
     Raises:
-        GraphError: when a matrix of the recipe is not in the model.
+        GraphError: when a matrix of the recipe is not in the model, or its channels are not those of the recipe.
     """
     mine = with_matmuls(model)
     matrices = _by_digest(mine, recipe)
@@ -112,8 +112,15 @@ def _by_digest(model: onnx.ModelProto, recipe: FoundRecipe) -> dict[str, Matrix]
 
 def _change_channels(model: onnx.ModelProto, readers: list[Matrix], step: ChannelStep) -> list[str]:
     """The side product first: it takes the rows as they are. Gives the nodes that have to stay float32."""
+    rows = readers[0].rows
+    if len(step.scale) not in (0, 2 * rows) or not all(0 <= channel < rows for channel in step.outliers):
+        raise GraphError(
+            f"The quantization recipe does not fit {readers[0].weight}, which reads {rows} channels: it has "
+            f"{len(step.scale) // 2} scales, and outliers {list(step.outliers)}. Its file was changed; search anew.",
+            weight=readers[0].weight,
+        )
     side = [name for matrix in readers if step.outliers for name in add_side_product(model, matrix, step.outliers)]
-    scale_channels(model, readers, step.inverse(readers[0].rows))
+    scale_channels(model, readers, step.inverse(rows))
     return side
 
 

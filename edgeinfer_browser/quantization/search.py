@@ -70,6 +70,8 @@ def search(
     if not trials.matrices:
         raise GraphError("The model multiplies by no constant float32 matrix: there is nothing to search.")
     recipe, best = _plain(trials)
+    if best.mb > target.max_mb:  # nothing that follows makes it smaller
+        raise unreached(trials, target, best)
     for step in (_rows, _channels, _table):
         recipe, best = step(trials, recipe, best, target)
     if not target.quality_reached(best) and target.within_budget(best):

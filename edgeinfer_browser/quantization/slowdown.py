@@ -45,7 +45,8 @@ def paired_ratios(
         check: which browser.
 
     Returns:
-        tokens -> ``{"ratio", "one_ms", "other_ms", "pairs"}``, medians; ratio is one / other of a pair.
+        tokens -> ``{"ratio", "fastest_ratio", "one_ms", "other_ms", "pairs"}``: one / other, the median over the pairs
+        and that of the fastest of all, which a busy machine moves least; median milliseconds.
 
     Raises:
         InputError: when there is no browser or runtime folder.
@@ -64,11 +65,11 @@ def paired_ratios(
 def slowdown_in_browser(
     one: onnx.ModelProto, other: onnx.ModelProto, feeds: Mapping[int, Feeds], pairs: int, check: BrowserCheck
 ) -> float:
-    """The largest ratio of any length (:func:`paired_ratios`) between two models in memory."""
+    """The largest ``fastest_ratio`` of any length (:func:`paired_ratios`) between two models in memory."""
     with tempfile.TemporaryDirectory() as folder:
         files = [save(model, Path(folder) / f"{name}.onnx") for name, model in (("one", one), ("other", other))]
         found = paired_ratios(files[0], files[1], feeds, pairs, check)
-    return max(entry["ratio"] for entry in found.values())
+    return max(entry["fastest_ratio"] for entry in found.values())
 
 
 def feeds_of_lengths(model: onnx.ModelProto, lengths: Sequence[int]) -> dict[int, Feeds]:
@@ -100,6 +101,7 @@ def _timed(one: WebSession, other: WebSession, feed: Feeds, pairs: int) -> dict[
     ratios = [a / b for a, b in zip(*times, strict=True)]
     return {
         "ratio": statistics.median(ratios),
+        "fastest_ratio": min(times[0]) / min(times[1]),
         "one_ms": statistics.median(times[0]),
         "other_ms": statistics.median(times[1]),
         "pairs": pairs,
