@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ def feeds(split: str, count: int) -> list[dict[str, Array]]:
 
 
 @cache
-def variant(method: str, **options: object) -> onnx.ModelProto:
+def variant(method: str, **options: Any) -> onnx.ModelProto:
     """MiniLM by a method, calibrated on 30 texts."""
     return quantize(model(), method, calibration=feeds("calibration", 30), **options)
 

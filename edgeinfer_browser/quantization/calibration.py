@@ -38,12 +38,12 @@ def of_one_length(feeds: Sequence[Feeds]) -> list[dict[str, Array]]:
     """The feeds, cut along axis 1 to the one length that leaves the most tokens; those that are shorter are left out.
 
     Args:
-        feeds: arrays [1, length, ...]; the length may differ from feed to feed.
+        feeds: arrays [1, length, ...], the length may differ from feed to feed; arrays of one axis are left alone.
     """
-    lengths = [min(array.shape[1] for array in feed.values()) for feed in feeds]
+    lengths = [min((array.shape[1] for array in feed.values() if array.ndim > 1), default=1) for feed in feeds]
     best = max(set(lengths), key=lambda length: (length * sum(other >= length for other in lengths), length))
     return [
-        {name: array[:, :best] for name, array in feed.items()}
+        {name: array[:, :best] if array.ndim > 1 else array for name, array in feed.items()}
         for feed, length in zip(feeds, lengths, strict=True)
         if length >= best
     ]

@@ -26,12 +26,14 @@ def awq(
     bits: int = 4,
     block_size: int = 32,
     symmetric: bool = False,
+    samples: int = 32,
     **rest: Any,
 ) -> onnx.ModelProto:
     """Channels with large activations scaled up before rounding, their activations down (Lin et al. 2023).
 
     Where activations cannot be scaled by the LayerNormalization or matrix before, a Mul node does it. The search wants
-    calibration feeds of one length, so texts are cut to the length that leaves the most tokens.
+    calibration feeds of one length, so texts are cut to the length that leaves the most tokens; it takes minutes with
+    many, and looks at the first ``samples``.
 
     Raises:
         InputError: when the tool is not installed.
@@ -49,5 +51,5 @@ def awq(
         "accuracy_level": rest["accuracy_level"],
     }
     config = {name: dict(own) for name, _ in constant_matmuls(model) if name not in keep}
-    made = awq_quantize(model, FeedReader(of_one_length(calibration)), weight_config=config)
+    made = awq_quantize(model, FeedReader(of_one_length(calibration[:samples])), weight_config=config)
     return finished(made, calibration, keep, **rest)

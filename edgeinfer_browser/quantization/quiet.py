@@ -1,16 +1,17 @@
-"""ONNX Runtime's quantizers talk: through the root logger and on standard output. Here they do so to nobody."""
+"""Quantizers talk: through the root logger, on standard output, in warnings. Here they do so to nobody."""
 
 from __future__ import annotations
 
 import io
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing is printed and nothing logged by the root logger in this block; its level and handlers stay as they were.
+    """Nothing is printed, warned or logged by the root logger in this block; its level and handlers stay as they were.
 
     Without a handler, ``logging.warning()`` would give the root logger one for good; a null handler is there meanwhile.
     """
@@ -19,7 +20,8 @@ def quiet() -> Iterator[None]:
     root.addHandler(nobody)
     root.addFilter(_nothing)
     try:
-        with redirect_stdout(io.StringIO()):
+        with redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             yield
     finally:
         root.removeFilter(_nothing)

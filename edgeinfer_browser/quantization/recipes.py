@@ -71,7 +71,7 @@ _INT4: Mapping[str, tuple[str, Maker, Mapping[str, Any], bool]] = {
     "k-quant": ("k-quant: scales by weighted least squares", k_quant, _WEIGHTS, False),
     "hqq": ("HQQ: half-quadratic fit of the zero points", hqq, _WEIGHTS, False),
     "gptq": ("GPTQ: errors passed on to the columns not yet rounded", gptq, _GPTQ, True),
-    "awq": ("AWQ: scales that protect the channels with large activations", awq, _RTN, True),
+    "awq": ("AWQ: scales that protect the channels with large activations", awq, {**_RTN, "samples": 32}, True),
 }
 
 

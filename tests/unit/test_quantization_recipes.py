@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 
 import numpy as np
@@ -12,7 +13,6 @@ from onnx import TensorProto
 from edgeinfer_browser.errors import InputError, UnknownNameError
 from edgeinfer_browser.manifest import SUFFIXES
 from edgeinfer_browser.packing.native import answers, open_session
-from edgeinfer_browser.quantization.packages import importlib as seen_by_packages
 from edgeinfer_browser.quantization.recipes import DTYPE_OF, RECIPES, describe, quantize
 from tests.quantizable import Feed, image_classifier, image_feeds, text_encoder, text_feeds
 
@@ -194,7 +194,7 @@ def test_a_name_that_does_not_exist_is_told_with_those_that_do(
 def test_a_missing_package_is_told_with_the_line_that_installs_it(
     method: str, package: str, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seen_by_packages.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(InputError, match=line) as caught:
         quantize(text_encoder(), method, calibration=CALIBRATION)
     assert caught.value.details == {"package": package}
