@@ -18,7 +18,7 @@ from edgeinfer_browser.packing.layers import find_layers
 from edgeinfer_browser.packing.native import answers, open_session
 from edgeinfer_browser.packing.pooled_layers import features_model
 from edgeinfer_browser.pipelines.labels import MULTI_LABEL, SINGLE_LABEL
-from tests.tiny_encoder import LAYERS, WIDTH, encoder, pooled_encoder
+from tests.layered_encoder import LAYERS, WIDTH, encoder, pooled_encoder
 
 Array = npt.NDArray[Any]
 
