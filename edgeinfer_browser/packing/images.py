@@ -37,12 +37,14 @@ def prepend_preprocessing(model: onnx.ModelProto, preprocessor_config: Mapping[s
     wanted = _image_input(model)
     channels_first = _channels_first(wanted)
     _check_size(settings, wanted, channels_first)
-    opset = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
+    opset = next(entry.version for entry in model.opset_import if not entry.domain)
     front = parser.parse_model(preprocessing_text(settings, opset, channels_first, wanted.type.tensor_type.elem_type))
     front = compose.add_prefix(inliner.inline_local_functions(front), "preprocess/", rename_inputs=False)
     front.ir_version = model.ir_version
     made = compose.merge_models(front, model, [("preprocess/prepared", wanted.name)])
     made.producer_name, made.producer_version = model.producer_name, model.producer_version
+    del made.opset_import[:]  # merging adds the domain of the functions, which are inlined
+    made.opset_import.extend(model.opset_import)
     return made
 
 
@@ -58,6 +60,9 @@ def _modern(model: onnx.ModelProto) -> onnx.ModelProto:
         except RuntimeError as error:
             raise GraphError(f"The model cannot be brought to opset {OLDEST_OPSET}, which it needs: {error}") from error
     mine.ir_version = max(mine.ir_version, 8)
+    imports = {entry.domain if entry.domain != "ai.onnx" else "": entry.version for entry in mine.opset_import}
+    del mine.opset_import[:]
+    mine.opset_import.extend(onnx.helper.make_opsetid(domain, version) for domain, version in imports.items())
     del mine.graph.input[:]
     mine.graph.input.extend(inputs)
     return mine
