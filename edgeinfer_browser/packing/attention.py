@@ -18,6 +18,9 @@ from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 #: Inputs of MultiHeadAttention that are written out here, by place; others (masks by length, pasts) are not.
 _QUERY, _KEY, _VALUE, _ATTENTION_BIAS = 0, 1, 2, 5
 
+#: Operator, inputs, output, attributes.
+_Step = tuple[str, list[str], str, dict[str, Any]]
+
 
 def plain_attention(model: onnx.ModelProto) -> onnx.ModelProto:
     """A copy with each MultiHeadAttention of query, key, value and attention bias written out; others stay."""
@@ -51,33 +54,37 @@ def _plain(node: NodeProto, graph: GraphProto, widths: Mapping[str, int]) -> Ite
         ("scale", np.array(scale, np.float32)),
     ):
         graph.initializer.append(numpy_helper.from_array(values, f"{name}/{tensor}"))
-    steps = [
-        ("Reshape", [node.input[_QUERY], "split"], "query_split", {}),
-        ("Transpose", ["query_split"], "query", {"perm": [0, 2, 1, 3]}),
-        ("Mul", ["query", "scale"], "query_scaled", {}),
-        ("Reshape", [node.input[_KEY], "split"], "key_split", {}),
-        ("Transpose", ["key_split"], "key", {"perm": [0, 2, 3, 1]}),
-        ("Reshape", [node.input[_VALUE], "split"], "value_split", {}),
-        ("Transpose", ["value_split"], "value", {"perm": [0, 2, 1, 3]}),
-        ("MatMul", ["query_scaled", "key"], "scores", {}),
-        *_biased(node, graph),
-        ("Softmax", ["biased" if _bias(node, graph) else "scores"], "shares", {"axis": -1}),
-        ("MatMul", ["shares", "value"], "mixed", {}),
-        ("Transpose", ["mixed"], "mixed_back", {"perm": [0, 2, 1, 3]}),
-        ("Reshape", ["mixed_back", "join"], node.output[0], {}),
+    query, key, value = node.input[_QUERY], node.input[_KEY], node.input[_VALUE]
+    steps: list[_Step] = [
+        ("Reshape", [query, "~split"], "~query_split", {}),
+        ("Transpose", ["~query_split"], "~query", {"perm": [0, 2, 1, 3]}),
+        ("Mul", ["~query", "~scale"], "~query_scaled", {}),
+        ("Reshape", [key, "~split"], "~key_split", {}),
+        ("Transpose", ["~key_split"], "~key", {"perm": [0, 2, 3, 1]}),
+        ("Reshape", [value, "~split"], "~value_split", {}),
+        ("Transpose", ["~value_split"], "~value", {"perm": [0, 2, 1, 3]}),
+        ("MatMul", ["~query_scaled", "~key"], "~scores", {}),
+        *([("Add", ["~scores", bias], "~biased", {})] if (bias := _bias(node, graph)) else []),
+        ("Softmax", ["~biased" if bias else "~scores"], "~shares", {"axis": -1}),
+        ("MatMul", ["~shares", "~value"], "~mixed", {}),
+        ("Transpose", ["~mixed"], "~mixed_back", {"perm": [0, 2, 1, 3]}),
+        ("Reshape", ["~mixed_back", "~join"], node.output[0], {}),
     ]
-    mine = {"split", "join", "scale", *(step[2] for step in steps if step[2] != node.output[0])}
-    for kind, inputs, output, attributes in steps:
-        read = [f"{name}/{each}" if each in mine else each for each in inputs]
-        written = f"{name}/{output}" if output in mine else output
-        made = helper.make_node(kind, read, [written], name=f"{name}/{output if output in mine else 'output'}")
-        made.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
-        yield made
+    for step in steps:
+        yield _node(name, step)
 
 
-def _biased(node: NodeProto, graph: GraphProto) -> list[tuple[str, list[str], str, dict[str, Any]]]:
-    bias = _bias(node, graph)
-    return [("Add", ["scores", bias], "biased", {})] if bias else []
+def _node(name: str, step: _Step) -> NodeProto:
+    """The step as a node; a tensor that begins with ~ is the attention's own, and goes below its name."""
+    kind, inputs, output, attributes = step
+    read, (written,) = _own(name, inputs), _own(name, [output])
+    node = helper.make_node(kind, read, [written], name=f"{name}/{output[1:] if output[0] == '~' else 'output'}")
+    node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+    return node
+
+
+def _own(name: str, tensors: list[str]) -> list[str]:
+    return [f"{name}/{tensor[1:]}" if tensor.startswith("~") else tensor for tensor in tensors]
 
 
 def _bias(node: NodeProto, graph: GraphProto) -> str | None:

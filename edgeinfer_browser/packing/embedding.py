@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import onnx
 
-from edgeinfer_browser.errors import GraphError, ManifestError
+from edgeinfer_browser.errors import ManifestError
 from edgeinfer_browser.packing.pooling import EMBEDDING, Pooling, pooled
 from edgeinfer_browser.packing.source import Source, read_json
 from edgeinfer_browser.packing.task_output import TOKEN_OUTPUTS, token_output, vector_output, with_single_output
@@ -43,11 +43,6 @@ def embedded(
     if kind == "none":
         output = TOKEN_OUTPUTS[0]
         return with_single_output(model, hidden, output, dims[hidden]), f"{output} of every token, not pooled"
-    if kind == "mean" and "attention_mask" not in {value.name for value in model.graph.input}:
-        raise GraphError(
-            f"{source.name} has no input attention_mask, which the mean over a text's tokens needs. Export it with the "
-            "mask, or pool the first token (--pooling cls)."
-        )
     mode: Literal["mean", "cls"] = kind
     return pooled(model, hidden, width, mode, norm), f"{kind} pooling{_and_norm(norm)} in the graph, in float32"
 

@@ -91,7 +91,7 @@ def _packed(
                 )
             elif dtype == "fp32":
                 written[dtype] = write_variant(work, dtype, model.model, _told("float32", model), options.split_mb)
-            elif reference == "fp32":
+            else:
                 written[dtype] = write_variant(work, dtype, *variants[dtype](model.model), options.split_mb)
         return _described(work, out.resolve().name, task, model, written, options, known=reference == "fp32")
 
@@ -130,24 +130,22 @@ def _described(
 
 
 def _kept(source: Source, dtypes: list[str], options: Options) -> dict[str, Path]:
-    """The variants that are taken from the source: those asked for, or all there are when it has no fp32.
+    """The variants that are taken from the source: where that is asked for, or it has no fp32 to make them from.
 
     Raises:
-        GraphError: when none of those wanted is there, and no fp32 to make them from.
+        GraphError: when one that is wanted is not there, and no fp32 either.
     """
-    whole = "fp32" in source.graphs
-    if whole and not options.keep_variants:
-        return {}
-    found = {
-        dtype: source.graphs[dtype] for dtype in dtypes if dtype in source.graphs and not (whole and dtype == "fp32")
-    }
-    if not whole and not found:
+    there = {dtype: path for dtype, path in source.graphs.items() if dtype in dtypes and dtype != "fp32"}
+    if "fp32" in source.graphs:
+        return there if options.keep_variants else {}
+    missing = [dtype for dtype in dtypes if dtype not in there]
+    if missing:
         raise GraphError(
-            f"{source.name} has no fp32 graph to make {', '.join(dtypes)} from; it has {', '.join(source.graphs)}. "
-            "Name those with --dtypes, or export the model in fp32.",
+            f"{source.name} has no fp32 graph to make {', '.join(missing)} from; it has {', '.join(source.graphs)}. "
+            f"Take that (--dtypes {','.join(source.graphs)}), or export the model in fp32.",
             source=source.name,
         )
-    return found
+    return there
 
 
 def _told(what: str, model: PreparedModel) -> str:

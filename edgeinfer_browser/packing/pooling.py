@@ -34,7 +34,7 @@ def pooled(
     """A copy whose one output is ``sentence_embedding`` float32 [batch_size, width].
 
     Args:
-        model: opset 13 or newer; for ``mean`` with the input ``attention_mask``.
+        model: opset 13 or newer. An input ``attention_mask`` is added for ``mean`` where it has none.
         hidden: the output to pool, [batch, sequence, width].
         width: of a vector.
         pooling: ``mean`` of the tokens that the mask has, or the first token (``cls``); None when ``hidden`` is pooled
@@ -46,6 +46,9 @@ def pooled(
     source = _renamed(made.graph, hidden)
     nodes = [_node("Cast", [source], "hidden", to=TensorProto.FLOAT)] if _is_half(model.graph, hidden) else []
     nodes += _STEPS[pooling](_in("hidden") if nodes else source)
+    if pooling == "mean" and all(value.name != "attention_mask" for value in made.graph.input):
+        dims = ["batch_size", "sequence_length"]
+        made.graph.input.append(helper.make_tensor_value_info("attention_mask", TensorProto.INT64, dims))
     nodes += _normalized() if normalize else []
     nodes[-1].output[0] = EMBEDDING
     made.graph.node.extend(nodes)

@@ -46,7 +46,7 @@ def prepare_text(source: Source, path: Path, task: str, options: Options, *, opt
     tokenizer = source.required("tokenizer.json", "A model of texts needs one: put it there, or name it (--tokenizer).")
     model = read_model(path)
     check_text_inputs(model, source.name)
-    config = source.json("config.json") or derived_config(model, source.json("tokenizer.json"))
+    config = {**derived_config(model, source.json("tokenizer.json")), **source.json("config.json")}
     max_length = text_limit(source, config, options.max_length)
     samples = text_samples(tokenizer, TEXT_INPUTS, max_length)
     notes: list[str] = []

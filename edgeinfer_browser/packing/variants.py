@@ -80,6 +80,7 @@ def put_variant(
         InputError: when there is no browser to check it with.
     """
     manifest = read_manifest(folder)
+    _require_interface(model, manifest)
     samples = [Sample.from_json(entry) for entry in manifest["golden"]]
     with staged(folder) as work:
         shutil.copytree(folder, work, dirs_exist_ok=True)
@@ -151,6 +152,17 @@ def with_calibration(manifest: dict[str, Any], digests: Sequence[str]) -> None:
     if digests:
         every = sorted({*manifest.get("calibration", {}).get("digests", ()), *digests})
         manifest["calibration"] = {"texts": len(every), "digests": every}
+
+
+def _require_interface(model: onnx.ModelProto, manifest: Mapping[str, Any]) -> None:
+    for what, values in (("inputs", model.graph.input), ("outputs", model.graph.output)):
+        mine, wanted = ({value.name for value in values}, {entry["name"] for entry in manifest[what]})
+        if mine != wanted:
+            raise GraphError(
+                f"The variant has the {what} {', '.join(sorted(mine))}; the packed model {', '.join(sorted(wanted))}. "
+                "Make the variant from the packed fp32 graph.",
+                **{what: sorted(mine)},
+            )
 
 
 def _reference(folder: Path, manifest: Mapping[str, Any], samples: Sequence[Sample]) -> Answers | None:
