@@ -67,7 +67,7 @@ def int_input(name: str, dims: tuple[str | int, ...]) -> onnx.ValueInfoProto:
 def with_scores(kind: str, labels: int = 2) -> onnx.ModelProto:
     """The encoder's first token through a matrix and, as some exporters leave it, a last Softmax or Sigmoid."""
     made = encoder()
-    weights = {"first": np.array(0, np.int64), "w_labels": _random(WIDTH, labels)}
+    weights: dict[str, npt.NDArray[Any]] = {"first": np.array(0, np.int64), "w_labels": _random(WIDTH, labels)}
     made.graph.initializer.extend(numpy_helper.from_array(values, name) for name, values in weights.items())
     made.graph.node.append(_node("Gather", ["last_hidden_state", "first"], "token", axis=1))
     made.graph.node.append(_node("MatMul", ["token", "w_labels"], "raw"))

@@ -136,6 +136,14 @@ def test_weights_outside_the_folder_are_refused(saved: Path) -> None:
         load_graph(saved)
 
 
+def test_links_into_a_cache_are_followed(saved: Path, tmp_path: Path) -> None:
+    snapshot = tmp_path / "snapshots/main/onnx"
+    snapshot.mkdir(parents=True)
+    for path in (saved, saved.with_suffix(".onnx_data")):
+        (snapshot / path.name).symlink_to(path)
+    assert load_graph(snapshot / "model.onnx") == load_graph(saved)
+
+
 def with_operator(kind: str, domain: str = "", opset: int = 17) -> onnx.ModelProto:
     model = product()
     model.graph.node.append(helper.make_node(kind, ["y"], ["z"], name="odd", domain=domain))
