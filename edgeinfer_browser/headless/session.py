@@ -45,7 +45,7 @@ _START = """() => {
   };
 }"""
 
-_CREATE = """async ({ handle, executionProvider, module, wasm, files }) => {
+_CREATE = """async ({ handle, executionProvider, module, wasm, files, outputs }) => {
   const worker = new Worker("/edgeinfer/session_worker.js", { type: "module" });
   window.sessions.set(handle, worker);
   const blobs = await Promise.all(files.map(async (path) => {
@@ -55,7 +55,7 @@ _CREATE = """async ({ handle, executionProvider, module, wasm, files }) => {
   }));
   const before = performance.now();
   const answer = await window.ask(worker, {
-    type: "create", executionProvider, files: blobs,
+    type: "create", executionProvider, outputs, files: blobs,
     moduleUrl: new URL(`/edgeinfer/ort/${module}`, location).href,
     wasmUrl: new URL(`/edgeinfer/ort/${wasm}`, location).href,
   });
@@ -93,19 +93,26 @@ def web_sessions(
         serving_files(site) as url,
         page_at(url, browser, *given) as page,
     ):
-        page.evaluate(_START)
         yield WebSessions(page)
 
 
 class WebSessions:
-    """Makes :class:`WebSession` objects on one page."""
+    """Makes :class:`WebSession` objects on one page, of any browser: a site with ``edgeinfer/`` and ``files/``."""
 
     def __init__(self, page: Page) -> None:
+        page.evaluate(_START)
         self.page = page
         self._next = 1
 
-    def create(self, files: Sequence[str], execution_provider: str = "wasm") -> WebSession:
+    def create(
+        self, files: Sequence[str], execution_provider: str = "wasm", outputs: Sequence[str] = ()
+    ) -> WebSession:
         """A session of ``files``: the .onnx file first, then its external data.
+
+        Args:
+            files: their paths in the folder.
+            execution_provider: ``wasm`` or ``webgpu``.
+            outputs: names of the outputs that runs give; () is all that the graph has.
 
         Raises:
             SessionError: when onnxruntime-web refuses the model, with its message.
@@ -113,7 +120,7 @@ class WebSessions:
         handle, self._next = self._next, self._next + 1
         module, wasm = BUILDS[execution_provider]
         argument = {"handle": handle, "executionProvider": execution_provider, "module": module, "wasm": wasm}
-        answer = self.page.evaluate(_CREATE, argument | {"files": list(files)})
+        answer = self.page.evaluate(_CREATE, argument | {"files": list(files), "outputs": list(outputs)})
         session = WebSession(self.page, handle, execution_provider, answer)
         try:
             value = _value(answer)

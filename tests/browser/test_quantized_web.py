@@ -5,7 +5,7 @@ One browser runs them all, in a thread of its own: the fixtures of other tests k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -13,10 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from playwright.sync_api import Browser
 
+from edgeinfer_browser.headless.page import find_runtime, site_folder
+from edgeinfer_browser.headless.serving import serving_files
 from edgeinfer_browser.headless.session import WebSessions, web_sessions
 from edgeinfer_browser.packing.files import save
+from edgeinfer_browser.packing.native import answers, open_session
 from edgeinfer_browser.packing.pooling import EMBEDDING
+from edgeinfer_browser.quantization.recipes import quantize
+from tests.quantizable import text_encoder, text_feeds
 from tests.quantized_minilm import cosines, embeddings, feeds, model, variant
 
 TEXTS = 30
@@ -82,3 +88,41 @@ def test_a_variant_runs_in_wasm_and_agrees_with_native_and_with_float32(
     assert web.shape == native.shape
     assert to_native >= case.native
     assert to_fp32 >= case.fp32
+
+
+@pytest.fixture(scope="module")
+def firefox_sessions(firefox: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, WebSessions]]:
+    """A folder and what makes sessions of its files in Firefox, whose WebGPU adapter has shader-f16."""
+    folder = tmp_path_factory.mktemp("webgpu")
+    with site_folder({"edgeinfer": find_runtime(None), "files": folder}) as site, serving_files(site) as url:
+        page = firefox.new_page()
+        page.set_default_timeout(180_000)
+        page.goto(url)
+        yield folder, WebSessions(page)
+        page.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("fp16", {}),
+        ("int8-dynamic", {}),
+        ("int8-weights-rtn", {}),
+        ("int4-weights-rtn", {}),
+        ("int4-weights-rtn", {"embeddings": "int4"}),
+        ("int4-weights-rtn-fp16", {}),
+        ("int4-weights-rtn-fp16", {"embeddings": "int4"}),
+    ],
+)
+def test_a_variant_runs_on_webgpu_in_firefox_and_agrees_with_native(
+    method: str, options: dict[str, str], firefox_sessions: tuple[Path, WebSessions]
+) -> None:
+    folder, web = firefox_sessions
+    made = quantize(text_encoder(), method, calibration=text_feeds(8, seed=1), **options)  # type: ignore[arg-type]
+    files = save(made, folder / f"{method}-{'-'.join(options.values())}.onnx")
+    evaluation = text_feeds(8, seed=2)
+    native = np.concatenate([each[EMBEDDING] for each in answers(open_session(files[0]), evaluation)])
+    with web.create([path.name for path in files], "webgpu") as session:
+        assert session.execution_provider == "webgpu"
+        mine = np.concatenate([session.run(feed)[EMBEDDING] for feed in evaluation])
+    assert cosines(mine, native).min() >= 0.999
