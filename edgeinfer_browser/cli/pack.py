@@ -20,6 +20,7 @@ from edgeinfer_browser.manifest import SUFFIXES
 from edgeinfer_browser.packing.advice import describe
 from edgeinfer_browser.packing.browser_check import BrowserCheck
 from edgeinfer_browser.packing.heads import HEAD_SCOPE
+from edgeinfer_browser.packing.images import preprocessing_nodes
 from edgeinfer_browser.packing.native import Array, feeds_of
 from edgeinfer_browser.packing.pack import TASKS, Options, VariantMaker, pack
 from edgeinfer_browser.packing.pooling import POOLING_SCOPE, POOLINGS
@@ -134,13 +135,14 @@ def variant_makers(
 
 
 def _by_method(method: str, arguments: argparse.Namespace, source: Source, options: Options) -> VariantMaker:
-    """Pooling and heads stay float32 in it: a few kB, and the answer hangs on them."""
+    """Pooling, heads and what is done to pixels stay float32 in it: a few kB, and the answer hangs on them."""
 
     def make(model: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
         from edgeinfer_browser.quantization.recipes import describe as describe_method
         from edgeinfer_browser.quantization.recipes import quantize
 
         keep = [node.name for node in model.graph.node if node.name.startswith((POOLING_SCOPE, HEAD_SCOPE))]
+        keep += preprocessing_nodes(model)
         feeds = _feeds(model, arguments, source, options) if method == "fp16" else []
         return quantize(model, method, calibration=feeds, keep=keep), describe_method(method)
 

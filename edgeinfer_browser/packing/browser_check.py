@@ -40,10 +40,11 @@ class BrowserCheck:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A variant to run: files below the folder (.onnx first), and the WebGPU features that it needs."""
+    """A variant to run: files below the folder (.onnx first), the WebGPU features that it needs, outputs to compare."""
 
     files: tuple[str, ...]
     features: tuple[str, ...]
+    outputs: tuple[str, ...] = ()
 
 
 def feeds_for(provider: str, feeds: Sequence[Arrays]) -> list[Arrays]:
@@ -88,5 +89,5 @@ def _answers(
 
 
 def _run(sessions: WebSessions, candidate: Candidate, feeds: Sequence[Arrays], provider: str) -> list[Arrays]:
-    with sessions.create(candidate.files, provider) as session:
+    with sessions.create(candidate.files, provider, candidate.outputs) as session:
         return [session.run(feed) for feed in feeds]

@@ -142,7 +142,8 @@ def bytes_of(tensor: TensorProto) -> int:
     name = TensorProto.DataType.Name(tensor.data_type)
     bits = next((bits for kind, bits in {"INT4": 4, "FLOAT4": 4, "INT2": 2}.items() if kind in name), 0)
     itemsize: float = bits / 8 if bits else helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
-    return math.ceil(math.prod(tensor.dims) * itemsize)
+    size: int = math.ceil(math.prod(tensor.dims) * itemsize)
+    return size
 
 
 def _check_values(tensor: TensorProto, path: Path) -> None:

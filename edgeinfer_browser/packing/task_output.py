@@ -63,17 +63,25 @@ def logits_output(dims: Mapping[str, Dims], name: str) -> tuple[str, int]:
 
 def with_single_output(model: onnx.ModelProto, tensor: str, output: str, dims: Dims) -> onnx.ModelProto:
     """A copy whose only output is ``tensor``, under the name ``output``, float32."""
+    made = with_first_output(model, tensor, output, dims)
+    del made.graph.output[1:]
+    return made
+
+
+def with_first_output(model: onnx.ModelProto, tensor: str, output: str, dims: Dims) -> onnx.ModelProto:
+    """A copy whose first output is ``tensor``, under the name ``output``, float32; the others follow as they are."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
     kind = next((value.type.tensor_type.elem_type for value in model.graph.output if value.name == tensor), None)
-    del made.graph.output[:]
     if kind not in (None, TensorProto.FLOAT):
         made.graph.node.append(
             helper.make_node("Cast", [tensor], [output], name=f"{output}_cast", to=TensorProto.FLOAT)
         )
     else:
         rename(made.graph, tensor, output)
-    made.graph.output.append(helper.make_tensor_value_info(output, TensorProto.FLOAT, dims))
+    others = [value for value in made.graph.output if value.name not in (tensor, output)]
+    del made.graph.output[:]
+    made.graph.output.extend([helper.make_tensor_value_info(output, TensorProto.FLOAT, dims), *others])
     return made
 
 

@@ -137,7 +137,10 @@ def measured(
     native = {dtype: answers(open_session(folder / each.files[0]), feeds) for dtype, each in written.items()}
     for dtype, given in native.items():
         require_finite_answers(given, f"The {dtype} variant")
-    candidates = {dtype: Candidate(each.files, each.features) for dtype, each in written.items()}
+    candidates = {
+        dtype: Candidate(each.files, each.features, tuple(next(iter(native[dtype]), ())))
+        for dtype, each in written.items()
+    }
     web = web_answers(folder, candidates, feeds, browser) if browser else {}
     truth = reference or next(iter(native.values()))
     entries = {}

@@ -395,6 +395,52 @@ def test_the_same_inputs_give_the_same_bytes(source: Path, tmp_path: Path) -> No
     assert len(one) == 8
 
 
+def colours() -> onnx.ModelProto:
+    """pixel_values [N, 3, 8, 8] -> two logits: mean red minus mean blue, and the other way round."""
+    sides = np.array([[1, -1], [0, 0], [-1, 1]], np.float32)
+    nodes = [
+        helper.make_node("GlobalAveragePool", ["pixel_values"], ["means"], name="means"),
+        helper.make_node("Flatten", ["means"], ["flat"], name="flat"),
+        helper.make_node("MatMul", ["flat", "sides"], ["scores"], name="scores"),
+    ]
+    pixels = helper.make_tensor_value_info("pixel_values", TensorProto.FLOAT, ["batch", 3, 8, 8])
+    scores = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["batch", 2])
+    return tiny_encoder.model(nodes, [pixels], [scores], {"sides": sides})
+
+
+SCALING = {
+    "do_normalize": True,
+    "do_rescale": True,
+    "do_resize": True,
+    "image_mean": [0.5, 0.5, 0.5],
+    "image_std": [0.5, 0.5, 0.5],
+    "resample": 2,
+    "rescale_factor": 1 / 255,
+    "size": {"height": 8, "width": 8},
+}
+
+
+def test_pictures_of_any_size_go_in_as_pixels(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    onnx.save(colours(), source / "model.onnx")
+    (source / "preprocessor_config.json").write_text(json.dumps(SCALING))
+    options = Options(browser=None, labels=("red", "blue"))
+    manifest = pack(source, tmp_path / "out", "image-classification", variants={}, options=options)
+    assert manifest["inputs"] == [{"name": "pixels", "dtype": "uint8", "dims": ["batch_size", "height", "width", 3]}]
+    assert (manifest["labels"], manifest["max_length"]) == (["red", "blue"], 0)
+    pixels = np.zeros((1, 31, 17, 3), np.uint8)
+    pixels[..., 0] = 255
+    session = open_session(tmp_path / "out/onnx/model.onnx")
+    assert np.allclose(answers(session, [{"pixels": pixels}])[0]["logits"], [[2, -2]], atol=1e-5)
+
+
+def test_pictures_without_their_configuration(tmp_path: Path) -> None:
+    onnx.save(colours(), tmp_path / "model.onnx")
+    with pytest.raises(ManifestError, match=r"has no preprocessor_config\.json"):
+        pack(tmp_path / "model.onnx", tmp_path / "out", "image-classification", variants={}, options=NO_BROWSER)
+
+
 #: A limit on the size of files makes a write fail half way, as a full disk does.
 LIMITED = """
 import resource, signal, sys
