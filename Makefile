@@ -43,7 +43,7 @@ $(NODE): package-lock.json | machine
 
 model: $(MODEL)
 
-$(MODEL): $(VENV) $(wildcard tools/*sentiment*.py) tools/fetch_sources.py models/sentiment/head.json edgeinfer_browser/cli/pack.py $(wildcard edgeinfer_browser/manifest/*.*)
+$(MODEL): $(VENV) $(wildcard tools/*sentiment*.py) tools/fetch_sources.py models/sentiment/head.json edgeinfer_browser/cli/pack.py $(wildcard edgeinfer_browser/manifest/*.*) | $(SITE)
 	$(BIN)/python tools/fetch_sources.py
 	$(BIN)/python tools/build_sentiment.py
 	$(BIN)/edgeinfer pack .cache/sentiment build/models/sentiment --task text-classification \

@@ -1,4 +1,8 @@
-"""feature-extraction: an encoder made to give one vector of a text, pooled as its makers meant it."""
+"""feature-extraction: an encoder made to give one vector of a text, pooled as its makers meant it.
+
+Beside it stay the vectors of the tokens, which cost nothing: transformers.js's pipeline pools those by itself. Our own
+sessions do not ask for them (:func:`edgeinfer_browser.manifest.wanted_outputs`).
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,10 @@ from typing import Any, Literal
 import onnx
 
 from edgeinfer_browser.errors import ManifestError
+from edgeinfer_browser.manifest import TOKEN_VECTORS
 from edgeinfer_browser.packing.pooling import EMBEDDING, Pooling, pooled
 from edgeinfer_browser.packing.source import Source, read_json
-from edgeinfer_browser.packing.task_output import TOKEN_OUTPUTS, token_output, vector_output, with_single_output
+from edgeinfer_browser.packing.task_output import find_token_output, token_output, vector_output, with_first_output
 from edgeinfer_browser.packing.text_inputs import output_dims
 
 _NORMALIZE = "sentence_transformers.models.Normalize"
@@ -21,7 +26,10 @@ _MODES: Mapping[str, Pooling] = {"pooling_mode_mean_tokens": "mean", "pooling_mo
 def embedded(
     model: onnx.ModelProto, source: Source, pooling: Pooling | None, normalize: bool | None
 ) -> tuple[onnx.ModelProto, str]:
-    """The model with the output ``sentence_embedding`` alone (``none``: ``last_hidden_state``), and how it was made.
+    """The model with the output ``sentence_embedding``, and how it was made.
+
+    A second output, ``last_hidden_state`` float32 [batch_size, sequence_length, width], has the vectors that were
+    pooled; it is missing where a source gives nothing but embeddings, and the only one with ``none``.
 
     Args:
         model: the encoder; inputs as :func:`edgeinfer_browser.packing.text_inputs.check_text_inputs` wants them.
@@ -37,17 +45,27 @@ def embedded(
     norm = _normalizes(source) if normalize is None else normalize
     ready = vector_output(dims, EMBEDDING)
     if ready and pooling is None:
-        return pooled(model, *ready, None, norm), f"{EMBEDDING} as the graph gave it{_and_norm(norm)}"
+        tokens = find_token_output(dims)
+        whole = with_first_output(model, tokens[0], TOKEN_VECTORS, dims[tokens[0]]) if tokens else model
+        return _with_tokens(pooled(whole, *ready, None, norm), whole), f"{EMBEDDING} as the graph gave it{_and(norm)}"
     hidden, width = token_output(dims, source.name)
     kind = pooling or _pooling_of(source) or "mean"
+    named = with_first_output(model, hidden, TOKEN_VECTORS, dims[hidden])
     if kind == "none":
-        output = TOKEN_OUTPUTS[0]
-        return with_single_output(model, hidden, output, dims[hidden]), f"{output} of every token, not pooled"
+        del named.graph.output[1:]
+        return named, f"{TOKEN_VECTORS} of every token, not pooled"
     mode: Literal["mean", "cls"] = kind
-    return pooled(model, hidden, width, mode, norm), f"{kind} pooling{_and_norm(norm)} in the graph, in float32"
+    made = _with_tokens(pooled(named, TOKEN_VECTORS, width, mode, norm), named)
+    return made, f"{kind} pooling{_and(norm)} in the graph, in float32"
 
 
-def _and_norm(norm: bool) -> str:
+def _with_tokens(made: onnx.ModelProto, source: onnx.ModelProto) -> onnx.ModelProto:
+    """With the source's output ``last_hidden_state`` after its own, if that has it."""
+    made.graph.output.extend(value for value in source.graph.output if value.name == TOKEN_VECTORS)
+    return made
+
+
+def _and(norm: bool) -> str:
     return " and L2 norm" if norm else ""
 
 

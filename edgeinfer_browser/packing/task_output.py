@@ -25,16 +25,25 @@ def token_output(dims: Mapping[str, Dims], name: str) -> tuple[str, int]:
     Raises:
         GraphError: when there is none, or more than one without a name that tells.
     """
-    fits = [
-        output for output, shape in dims.items() if len(shape) == 3 and shape[:2] == ("batch_size", "sequence_length")
-    ]
-    best = next((output for output in TOKEN_OUTPUTS if output in fits), None) or (fits[0] if len(fits) == 1 else None)
-    if best is None or not isinstance(dims[best][2], int):
+    found = find_token_output(dims)
+    if found is None:
         raise GraphError(
             f"{name} has no output [batch_size, sequence_length, width], which feature-extraction pools "
             f"({_listed(dims)}). Export the encoder with last_hidden_state."
         )
-    return best, int(dims[best][2])
+    return found
+
+
+def find_token_output(dims: Mapping[str, Dims]) -> tuple[str, int] | None:
+    """The same, or None."""
+    fits = {
+        output: shape[2]
+        for output, shape in dims.items()
+        if len(shape) == 3 and shape[:2] == ("batch_size", "sequence_length")
+    }
+    best = next((output for output in TOKEN_OUTPUTS if output in fits), next(iter(fits)) if len(fits) == 1 else "")
+    width = fits.get(best)
+    return (best, width) if isinstance(width, int) else None
 
 
 def vector_output(dims: Mapping[str, Dims], wanted: str) -> tuple[str, int] | None:

@@ -52,10 +52,11 @@ def dims_of_trials(model: onnx.ModelProto, name: str, trials: Sequence[Trial]) -
         GraphError: when it does not run with both, or an output's dims follow neither.
     """
     session = open_session(model)
+    every = [output.name for output in session.get_outputs()]
     seen = []
     for trial in trials:
         try:
-            seen.append(answers(session, [trial.feeds])[0])
+            seen.append(answers(session, [trial.feeds], every)[0])
         except EdgeInferError as error:
             raise GraphError(
                 f"{name} does not run with {trial}. Shapes inside it are fixed, or do not fit: export it again with "
