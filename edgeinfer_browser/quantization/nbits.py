@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeinfer_browser.quantization.quiet import quiet
+from edgeinfer_browser.packing.quiet import quiet
 
 with quiet():
     from onnxruntime.quantization.matmul_nbits_quantizer import (

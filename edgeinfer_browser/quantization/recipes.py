@@ -18,12 +18,12 @@ from typing import Any, Protocol
 import onnx
 
 from edgeinfer_browser.errors import UnknownNameError
+from edgeinfer_browser.packing.quiet import quiet
 from edgeinfer_browser.quantization.calibration import Feeds, require_feeds
 from edgeinfer_browser.quantization.canonical import canonical, gemms_as_matmuls, named_copy
 from edgeinfer_browser.quantization.companion import awq
 from edgeinfer_browser.quantization.dynamic import int8_dynamic
 from edgeinfer_browser.quantization.float16 import float16
-from edgeinfer_browser.quantization.quiet import quiet
 from edgeinfer_browser.quantization.static import int8_static
 from edgeinfer_browser.quantization.weight_only import gptq, hqq, k_quant, rtn
 
