@@ -101,4 +101,5 @@ def _normalize(settings: ImageSettings, channels_first: bool, element: int) -> l
 
 
 def _floats(name: str, values: Sequence[float]) -> str:
-    return f"{name} = Constant <value_floats = [{', '.join(f'{value:.9e}' for value in values)}]> ()"
+    numbers = ", ".join(f"{value:.9e}" for value in values)
+    return f"{name} = Constant <value = float[{len(values)}] {{{numbers}}}> ()"  # onnxslim makes value_floats float64

@@ -21,6 +21,15 @@ OLDEST_OPSET = 13
 CHANNEL_NAMES = {"num_channels", "channels", "channel", "c"}
 
 
+#: What the names of all values of the pre-processing begin with.
+PREFIX = "preprocess/"
+
+
+def preprocessing_nodes(model: onnx.ModelProto) -> list[str]:
+    """Names of the nodes that make numbers from pixels: quantizers leave them alone, a grey level is 8 bits anyhow."""
+    return [node.name for node in model.graph.node if any(name.startswith(PREFIX) for name in node.output)]
+
+
 def prepend_preprocessing(model: onnx.ModelProto, preprocessor_config: Mapping[str, Any]) -> onnx.ModelProto:
     """A model whose one input is ``pixels``: uint8 [batch_size, height, width, 3], RGB, any height and width.
 
@@ -39,9 +48,11 @@ def prepend_preprocessing(model: onnx.ModelProto, preprocessor_config: Mapping[s
     _check_size(settings, wanted, channels_first)
     opset = next(entry.version for entry in model.opset_import if not entry.domain)
     front = parser.parse_model(preprocessing_text(settings, opset, channels_first, wanted.type.tensor_type.elem_type))
-    front = compose.add_prefix(inliner.inline_local_functions(front), "preprocess/", rename_inputs=False)
+    front = compose.add_prefix(inliner.inline_local_functions(front), PREFIX, rename_inputs=False)
     front.ir_version = model.ir_version
-    made = compose.merge_models(front, model, [("preprocess/prepared", wanted.name)])
+    for node in front.graph.node:
+        node.name = node.output[0]
+    made = compose.merge_models(front, model, [(front.graph.output[0].name, wanted.name)])
     made.producer_name, made.producer_version = model.producer_name, model.producer_version
     del made.opset_import[:]  # merging adds the domain of the functions, which are inlined
     made.opset_import.extend(model.opset_import)

