@@ -16,14 +16,10 @@ import onnx
 from onnx import helper, numpy_helper
 
 from edgeinfer_browser.errors import GraphError, InputError
+from edgeinfer_browser.manifest import TOKEN_VECTORS
 from edgeinfer_browser.packing.head_file import TASK, Features, Head, encoder_digest
-from edgeinfer_browser.packing.pooled_layers import (
-    EMBEDDING,
-    HEAD_SCOPE,
-    add_features,
-    vector_output,
-    with_outputs,
-)
+from edgeinfer_browser.packing.pooled_layers import HEAD_SCOPE, add_features, vector_output, with_outputs
+from edgeinfer_browser.packing.pooling import EMBEDDING
 
 __all__ = ["HEAD_SCOPE", "head_entries", "head_output", "join_heads"]
 
@@ -39,7 +35,8 @@ def join_heads(model: onnx.ModelProto, heads: Sequence[Head], task: str) -> onnx
             unless it is to be a single classifier that reads every layer. External data must be loaded.
         heads: one or more.
         task: ``text-classification`` with a single head gives one output, ``logits`` [batch_size, labels]; anything
-            else gives ``sentence_embedding`` and ``<name>_logits`` for each head.
+            else gives ``sentence_embedding``, ``<name>_logits`` for each head, and ``last_hidden_state`` where the
+            encoder gives it.
 
     Raises:
         InputError: when two heads have one name, or a head does not fit the encoder: width, layers, other weights.
@@ -58,7 +55,7 @@ def join_heads(model: onnx.ModelProto, heads: Sequence[Head], task: str) -> onnx
             read[head.features] = add_features(joined, head.features)
         _require_fit(head, read[head.features][1], digest)
         outputs.append(_add_head(joined.graph, head, read[head.features][0], head_output(head, heads, task)))
-    return with_outputs(joined, outputs)
+    return with_outputs(joined, [*outputs, *_token_vectors(model, heads, task)])
 
 
 def head_output(head: Head, heads: Sequence[Head], task: str) -> str:
@@ -94,6 +91,10 @@ def _shared_outputs(model: onnx.ModelProto, heads: Sequence[Head], task: str) ->
             f"An encoder that is shared by heads gives {EMBEDDING!r} too; this one gives {has}. Pool it first."
         )
     return found
+
+
+def _token_vectors(model: onnx.ModelProto, heads: Sequence[Head], task: str) -> list[onnx.ValueInfoProto]:
+    return [value for value in model.graph.output if value.name == TOKEN_VECTORS and not _is_single(heads, task)]
 
 
 def _add_head(graph: onnx.GraphProto, head: Head, features: str, output: str) -> onnx.ValueInfoProto:
