@@ -12,6 +12,7 @@ from edgeinfer_browser.manifest import FORMAT, SUFFIXES
 from edgeinfer_browser.packing.heads import head_entries
 from edgeinfer_browser.packing.image_model import prepare_image
 from edgeinfer_browser.packing.manifest_file import write_manifest
+from edgeinfer_browser.packing.measurement import measured
 from edgeinfer_browser.packing.model import PreparedModel
 from edgeinfer_browser.packing.native import answers, open_session
 from edgeinfer_browser.packing.options import Options
@@ -19,13 +20,8 @@ from edgeinfer_browser.packing.small_files import write_small_files
 from edgeinfer_browser.packing.source import Source, open_source
 from edgeinfer_browser.packing.staging import staged
 from edgeinfer_browser.packing.text_model import prepare_text
-from edgeinfer_browser.packing.variants import (
-    VariantMaker,
-    Written,
-    measured,
-    with_calibration,
-    write_variant,
-)
+from edgeinfer_browser.packing.variants import VariantMaker, with_calibration
+from edgeinfer_browser.packing.written import Written, write_variant
 
 __all__ = ["TASKS", "Options", "VariantMaker", "pack"]
 

@@ -17,9 +17,10 @@ from onnx import TensorProto, helper, numpy_helper
 from edgeinfer_browser.errors import GraphError, InputError, ManifestError, UnknownNameError
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.packing.head_file import Head, head_json
+from edgeinfer_browser.packing.measurement import NOT_CHECKED
 from edgeinfer_browser.packing.native import answers, open_session
 from edgeinfer_browser.packing.pack import Options, pack
-from edgeinfer_browser.packing.variants import NOT_CHECKED, put_variant
+from edgeinfer_browser.packing.variants import put_variant
 from tests import tiny_encoder, tiny_model
 
 NO_BROWSER = Options(browser=None)
@@ -65,6 +66,7 @@ def test_an_embedding_is_the_normalised_mean_of_the_tokens(source: Path, tmp_pat
     width = tiny_encoder.WIDTH
     assert manifest["outputs"] == [
         {"name": "sentence_embedding", "dtype": "float32", "dims": ["batch_size", width]},
+        {"name": "last_hidden_state", "dtype": "float32", "dims": ["batch_size", "sequence_length", width]},
     ]
 
 
@@ -348,7 +350,12 @@ def head(path: Path, name: str, features: int) -> Path:
 def test_heads_share_an_encoder_and_a_single_one_makes_a_classifier(source: Path, tmp_path: Path) -> None:
     heads = tuple(head(tmp_path / f"{name}.json", name, tiny_encoder.WIDTH) for name in ("mood", "topic"))
     both = embed(source, tmp_path / "both", heads=heads)
-    assert [entry["name"] for entry in both["outputs"]] == ["sentence_embedding", "mood_logits", "topic_logits"]
+    assert [entry["name"] for entry in both["outputs"]] == [
+        "sentence_embedding",
+        "mood_logits",
+        "topic_logits",
+        "last_hidden_state",
+    ]
     assert [(entry["name"], entry["labels"]) for entry in both["heads"]] == [
         (n, ["bad", "good"]) for n in ("mood", "topic")
     ]
