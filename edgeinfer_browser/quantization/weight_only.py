@@ -15,6 +15,7 @@ from edgeinfer_browser.quantization.calibration import Feeds
 from edgeinfer_browser.quantization.canonical import declare_contrib_operators
 from edgeinfer_browser.quantization.embeddings import quantize_embeddings
 from edgeinfer_browser.quantization.float16 import float16
+from edgeinfer_browser.quantization.gptq_factor import lower_factor
 from edgeinfer_browser.quantization.nbits import (
     DefaultWeightOnlyQuantConfig,
     HQQWeightOnlyQuantConfig,
@@ -101,16 +102,17 @@ def gptq(
     wanted = [name for name, _ in constant_matmuls(model) if name not in keep]
     scheme = {"bits": bits, "group_size": block_size, "scheme": "sym" if symmetric else "asym"}
     config: dict[str, Any] = {node.name: "fp32" for node in model.graph.node} | dict.fromkeys(wanted, scheme)
-    made = gptq_quantize(
-        model,
-        ((feed, None) for feed in map(dict, calibration)),
-        weight_config=config,
-        n_samples=-1,
-        percdamp=percdamp,
-        actorder=actorder,
-        mse=mse,
-        accuracy_level=rest["accuracy_level"],
-    )
+    with lower_factor():
+        made = gptq_quantize(
+            model,
+            ((feed, None) for feed in map(dict, calibration)),
+            weight_config=config,
+            n_samples=-1,
+            percdamp=percdamp,
+            actorder=actorder,
+            mse=mse,
+            accuracy_level=rest["accuracy_level"],
+        )
     return finished(made.model, calibration, keep, **rest)
 
 

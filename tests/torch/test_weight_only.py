@@ -58,6 +58,21 @@ def test_a_method_gives_4_bit_matrices_that_agree_with_float32(method: str) -> N
     assert (TensorProto.FLOAT16 in weights.values()) == method.endswith("fp16")
 
 
+def test_gptq_passes_errors_on_so_that_what_a_layer_gives_is_nearer_than_by_rounding() -> None:
+    model = text_encoder()
+    feeds = text_feeds(60, seed=5)
+    left, [gptq, rtn] = (
+        embeddings(model),
+        [
+            embeddings(quantize(model, f"int4-weights-{name}", calibration=feeds, embeddings="float32"))
+            for name in ("gptq", "rtn")
+        ],
+    )
+    errors = [float(np.square(right - left).mean()) for right in (gptq, rtn)]
+    print(f"mean squared error: GPTQ {errors[0]:.2g}, round to nearest {errors[1]:.2g}")
+    assert errors[0] < 0.9 * errors[1]
+
+
 @pytest.mark.parametrize("method", ["int4-weights-hqq", "int4-weights-gptq", "int4-weights-awq"])
 def test_every_process_makes_the_same_bytes(method: str) -> None:
     code = (
