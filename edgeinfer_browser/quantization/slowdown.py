@@ -13,6 +13,7 @@ import numpy.typing as npt
 import onnx
 
 from edgeinfer_browser.headless.session import WebSession, web_sessions
+from edgeinfer_browser.manifest import wanted_outputs
 from edgeinfer_browser.packing.browser_check import BrowserCheck
 from edgeinfer_browser.packing.files import save
 
@@ -56,8 +57,8 @@ def paired_ratios(
         names = [_link(Path(folder), label, files) for label, files in (("one", one), ("other", other))]
         with (
             web_sessions(Path(folder), check.runtime, check.browser) as web,
-            web.create(names[0]) as a,
-            web.create(names[1]) as b,
+            web.create(names[0], outputs=_outputs(one[0])) as a,
+            web.create(names[1], outputs=_outputs(other[0])) as b,
         ):
             return {tokens: _timed(a, b, feed, pairs) for tokens, feed in feeds.items()}
 
@@ -81,6 +82,11 @@ def feeds_of_lengths(model: onnx.ModelProto, lengths: Sequence[int]) -> dict[int
         known = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         made[tokens] = {name: known[name] for name in names}
     return made
+
+
+def _outputs(path: Path) -> tuple[str, ...]:
+    """What a pipeline reads of it: copying more would be timed too."""
+    return wanted_outputs(value.name for value in onnx.load(str(path), load_external_data=False).graph.output)
 
 
 def _link(folder: Path, label: str, files: Sequence[Path]) -> list[str]:
