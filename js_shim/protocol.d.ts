@@ -124,6 +124,8 @@ export interface CreateArguments {
   moduleUrl: string;
   wasmUrl: string;
   files: { path: string; key: string }[];
+  /** Names of the outputs that runs give; all when there is none. */
+  outputs?: string[];
   timeout: number;
 }
 
@@ -136,6 +138,7 @@ export type SessionRequest =
       moduleUrl: string;
       wasmUrl: string;
       files: { path: string; blob: Blob }[];
+      outputs?: string[];
     }
   | { type: "memory"; id: number }
   | { type: "run"; id: number; tensors: TensorEntry[]; payload: Uint8Array }

@@ -88,7 +88,7 @@ def _sessions(
             tier.variants[dtype] = {"error": f"the adapter lacks {', '.join(missing)}"}
             continue
         try:
-            made[dtype] = stack.enter_context(web.create(model.files(dtype), tier.name))
+            made[dtype] = stack.enter_context(web.create(model.files(dtype), tier.name, model.outputs))
         except BackendError as error:
             tier.variants[dtype] = {"error": error.message}
     return made

@@ -73,8 +73,8 @@ class PackedModel:
 
     @property
     def outputs(self) -> list[str]:
-        """Names of the outputs, an embedding before logits."""
-        return sorted((entry["name"] for entry in self.source["outputs"]), key=lambda name: name.endswith("logits"))
+        """Names of the outputs that pipelines read, an embedding before logits."""
+        return sorted(self.manifest.wanted_outputs, key=lambda name: name.endswith("logits"))
 
     def files(self, dtype: str) -> list[str]:
         """Paths of a variant's files in the folder: the .onnx first."""

@@ -104,9 +104,7 @@ class WebSessions:
         self.page = page
         self._next = 1
 
-    def create(
-        self, files: Sequence[str], execution_provider: str = "wasm", outputs: Sequence[str] = ()
-    ) -> WebSession:
+    def create(self, files: Sequence[str], execution_provider: str = "wasm", outputs: Sequence[str] = ()) -> WebSession:
         """A session of ``files``: the .onnx file first, then its external data.
 
         Args:

@@ -7,6 +7,7 @@ agreement; ``edgeinfer.schema.json`` describes it), or a plain Hugging Face fold
 """
 
 from edgeinfer_browser.manifest.model import ModelManifest
+from edgeinfer_browser.manifest.outputs import EMBEDDING, TOKEN_VECTORS, wanted_outputs
 from edgeinfer_browser.manifest.packed import schema, tensor_to_json
 from edgeinfer_browser.manifest.parts import SUFFIXES, Calibration, HeadSpec, ModelFile, Variant
 from edgeinfer_browser.manifest.plain import DEFAULT_MAX_LENGTH, length_limit
@@ -14,8 +15,10 @@ from edgeinfer_browser.manifest.revision import FORMAT, revision_of
 
 __all__ = [
     "DEFAULT_MAX_LENGTH",
+    "EMBEDDING",
     "FORMAT",
     "SUFFIXES",
+    "TOKEN_VECTORS",
     "Calibration",
     "HeadSpec",
     "ModelFile",
@@ -25,4 +28,5 @@ __all__ = [
     "revision_of",
     "schema",
     "tensor_to_json",
+    "wanted_outputs",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from edgeinfer_browser.errors import ManifestError, UnknownNameError
+from edgeinfer_browser.manifest.outputs import wanted_outputs
 from edgeinfer_browser.manifest.parts import Calibration, HeadSpec, ModelFile, Variant
 from edgeinfer_browser.tensors import Tensor
 
@@ -51,6 +52,11 @@ class ModelManifest:
             "golden sample, which dtypes there are shows only when they are fetched, and the API may run another "
             "revision of the model. edgeinfer pack makes one.",
         )
+
+    @property
+    def wanted_outputs(self) -> tuple[str, ...]:
+        """The outputs that a run is asked for; () is all there are, for a folder that does not say which."""
+        return wanted_outputs(self.outputs)
 
     def variant(self, dtype: str) -> Variant:
         """The variant of a dtype.

@@ -31,6 +31,8 @@ class Facts:
     int64_nodes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     #: dtype -> samples or texts whose answer has a NaN or an infinity.
     not_finite: Mapping[str, int] = field(default_factory=dict)
+    #: config.json; None when it was not read.
+    config: Mapping[str, Any] | None = None
 
 
 def size_of(manifest: Mapping[str, Any], dtype: str) -> int:
@@ -71,10 +73,7 @@ def _quality_reason(manifest: Mapping[str, Any], dtype: str) -> str | None:
 
 def warnings_about(manifest: Mapping[str, Any], facts: Facts) -> list[dict[str, str]]:
     """Every warning, as ``{what, why, do}``; each is a sentence without its full stop."""
-    rules = (_first_visit, _host_files, _memory, _bindings, _int64, _not_finite, _parameters, _quality, _unmeasured)
-    return [
-        {"what": what, "why": why, "do": do} for rule in rules for what, why, do in rule(manifest, facts)
-    ]  # fmt: skip
+    return [{"what": what, "why": why, "do": do} for rule in _RULES for what, why, do in rule(manifest, facts)]
 
 
 Said = Iterator[tuple[str, str, str]]
@@ -184,3 +183,29 @@ def _unmeasured(manifest: Mapping[str, Any], _: Facts) -> Said:
             "A few golden samples show that a file works, not how well",
             "Run edgeinfer evaluate FOLDER --texts FILE --write on texts of your own",
         )
+
+
+def _model_type(_: Mapping[str, Any], facts: Facts) -> Said:
+    if facts.config is None or facts.config.get("model_type"):
+        return
+    named = " and ".join(map(str, facts.config.get("architectures") or ()))
+    yield (
+        "config.json has no model_type",
+        "transformers.js refuses such a folder (Unsupported model type); this package does not need it",
+        f"Add what transformers calls the family{f' of {named}' if named else ''} to the source's config.json "
+        '("model_type": "bert", "distilbert", "roberta", "mpnet", ...), or give one with --config, and pack again',
+    )
+
+
+_RULES = (
+    _first_visit,
+    _host_files,
+    _memory,
+    _bindings,
+    _int64,
+    _not_finite,
+    _parameters,
+    _quality,
+    _unmeasured,
+    _model_type,
+)

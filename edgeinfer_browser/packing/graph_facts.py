@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from edgeinfer_browser.packing.int64_nodes import int64_nodes
 
 
 def facts_of(folder: Path, manifest: Mapping[str, Any]) -> Facts:
-    """The facts of a folder's variants; weights in external data are not read.
+    """The facts of a folder's config.json and variants; weights in external data are not read.
 
     Args:
         folder: what the paths in ``manifest`` are relative to.
@@ -24,6 +25,7 @@ def facts_of(folder: Path, manifest: Mapping[str, Any]) -> Facts:
     return Facts(
         int64_nodes={dtype: _int64(folder / entry["files"][0]["path"]) for dtype, entry in variants.items()},
         not_finite={dtype: _not_finite(entry) for dtype, entry in variants.items()},
+        config=json.loads((folder / "config.json").read_text("utf-8")),
     )
 
 

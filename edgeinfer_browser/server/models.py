@@ -37,12 +37,13 @@ class SharedSession(Chain):
         super().__init__(Choice(candidates, ()), backends, manifest)
         self._queue = queue
 
-    async def run(self, feeds: Feeds) -> dict[str, Tensor]:
-        """One run, when it is its turn."""
+    async def run(self, feeds: Feeds, outputs: Sequence[str] = ()) -> dict[str, Tensor]:
+        """One run, when it is its turn; for the outputs named, or those that pipelines read."""
         async with self._queue.turn:
             if self.current is None:
                 raise RunError("The server is closing. Try again later.")
-            return await self.current.run(feeds)
+            assert isinstance(self.current, OnnxRuntimeNative)  # it was made of nothing else
+            return await self.current.run(feeds, outputs)
 
     async def run_many(self, batches: Sequence[Feeds]) -> list[dict[str, Tensor]]:
         """One run each; other requests come between them."""

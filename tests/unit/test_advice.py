@@ -229,8 +229,16 @@ def test_facts_come_from_the_graphs_and_from_the_golden_answers(tmp_path: Path) 
     body = "g (float[b,n] x) => (int64[b] y) <int64[1] one = {1}> { i = ArgMax<axis=1, keepdims=0>(x) y = Add(i, one) }"
     onnx.save(parser.parse_model('<ir_version: 9, opset_import: ["" : 19]>\n' + body), tmp_path / "fp16.onnx")
     golden = [{"logits": {"data": [1.0, math.inf]}}, {"logits": {"data": [1.0, 2.0]}}]
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     facts = facts_of(tmp_path, manifest_of("fp16", fp16={"golden": golden}))
-    assert facts == Facts({"fp16": {"Add": 1}}, {"fp16": 1})
+    assert facts == Facts({"fp16": {"Add": 1}}, {"fp16": 1}, {"model_type": "bert"})
+
+
+def test_a_configuration_that_transformers_js_refuses_is_warned_about() -> None:
+    advice = advise(manifest_of("fp32"), Facts(config={"architectures": ["MPNetModel"]}))
+    assert "the family of MPNetModel" in only("no model_type", advice)["do"]
+    for facts in (Facts(), Facts(config={"model_type": "mpnet"})):
+        assert not any("model_type" in each["what"] for each in advise(manifest_of("fp32"), facts)["warnings"])
 
 
 def graph_of(body: str) -> onnx.GraphProto:
