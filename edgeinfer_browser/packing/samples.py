@@ -1,7 +1,8 @@
 """Golden samples: the few inputs whose answers are kept in edgeinfer.json, for a tier to be proved with.
 
-Texts are short, empty, not only ASCII, and as long as the model takes; pictures are small, of odd sizes. The first is
-the one that proves a tier when a page loads, so it is the cheapest.
+Texts are short, empty, not only ASCII, a little over 32 tokens, and as long as the model takes; pictures are small, of
+odd sizes. The first is the one that proves a tier when a page loads, so it is cheap; WebGPU has to answer the one of
+more than 32 tokens too (:mod:`edgeinfer_browser.backends.golden`), which is no longer than that takes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgeinfer_browser.backends.golden import SHORT_TOKENS
 from edgeinfer_browser.manifest import tensor_to_json
 from edgeinfer_browser.packing.native import feeds_of
 from edgeinfer_browser.tensors import Tensor
@@ -54,8 +56,9 @@ class Sample:
 def text_samples(tokenizer: Path, inputs: Sequence[str], max_length: int) -> list[Sample]:
     """Samples of texts: arrays int64 [1, tokens]."""
     sentence = feeds_of(tokenizer, [_SENTENCE], ["input_ids"], max_length)[0]["input_ids"].shape[1]
-    repeats = math.ceil(min(LONGEST, max_length) / max(sentence - 2, 1))  # without the two special tokens
-    texts = [*SHORT_TEXTS, " ".join([_SENTENCE] * repeats)]
+    lengths = [SHORT_TOKENS + 1, min(LONGEST, max_length)] if max_length > SHORT_TOKENS else [max_length]
+    repeats = [math.ceil(tokens / max(sentence - 2, 1)) for tokens in lengths]  # without the two special tokens
+    texts = [*SHORT_TEXTS, *(" ".join([_SENTENCE] * count) for count in sorted(set(repeats)))]
     made = feeds_of(tokenizer, texts, inputs, max_length)
     return [Sample(text, feeds) for text, feeds in zip(texts, made, strict=True)]
 

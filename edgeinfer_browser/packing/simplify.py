@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 import onnx
+from onnx import helper
 
 from edgeinfer_browser.errors import EdgeInferError
 from edgeinfer_browser.packing.attention import plain_attention
@@ -94,6 +95,10 @@ def _optimized(model: onnx.ModelProto) -> onnx.ModelProto:
     for other in _LEFT_ALONE:
         setattr(options, f"enable_{other}", False)
     made: onnx.ModelProto = optimize_model(model, model_type="bert", optimization_options=options, opt_level=0).model
+    imported = {entry.domain for entry in made.opset_import}
+    made.opset_import.extend(  # it forgets to, and quantizers ask
+        helper.make_opsetid(domain, 1) for domain in sorted({node.domain for node in made.graph.node} - imported)
+    )
     return made
 
 
