@@ -66,7 +66,8 @@ def test_smoothing_changes_no_answer_in_float(norm_first: bool) -> None:
     magnitudes = channel_magnitudes(model, [group[0].input for group in groups], FEEDS)
     for group in groups:
         weight = numpy_helper.to_array(initializers(model)[group[0].weight])
-        scale_channels(model, group, 1 / smoothing_scale(magnitudes[group[0].input], [weight], 0.7))
+        scale = smoothing_scale(magnitudes[group[0].input], [weight], 0.7)
+        scale_channels(model, group, (1 / scale).astype(np.float32))
     onnx.checker.check_model(model)
     np.testing.assert_allclose(outputs(model), before, rtol=1e-3, atol=1e-4)
     # Normalisations that only matrices read take the scale in; all else needs a Mul.
