@@ -56,9 +56,7 @@ def _tokens(feeds: Feeds) -> int:
     return ids.dims[-1] if ids else 0
 
 
-def _require_agreement(
-    outputs: Mapping[str, Tensor], variant: Variant, number: int, tier: str, tokens: int
-) -> None:
+def _require_agreement(outputs: Mapping[str, Tensor], variant: Variant, number: int, tier: str, tokens: int) -> None:
     for name, expected in variant.golden_outputs[number].items():
         difference = _largest_difference(outputs, name, expected)
         allowed = variant.tolerance * _largest_value(variant.golden_outputs, name)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from edgeinfer_browser.policy import wasm_bytes
+
 #: Worst cosine of an embedding to fp32's, or share of texts with the same label, below which a file is not advised.
 QUALITY_FLOOR = 0.95
 #: Bytes that a first visit may download for the model.
@@ -14,9 +16,6 @@ FIRST_VISIT_BYTES = 150_000_000
 HOST_FILE_BYTES = 25 * 2**20
 #: wasm32 has addresses for no more.
 WASM_ADDRESS_BYTES = 4 * 2**30
-#: WASM memory of a session (measured): the runtime's own, the .onnx file as often as it is copied, its data once.
-WASM_RUNTIME_BYTES = 16 * 2**20
-WASM_GRAPH_FACTOR = 2.6
 #: maxStorageBufferBindingSize that every WebGPU device has; many have more.
 WEBGPU_BINDING_BYTES = 128 * 2**20
 #: Parameters from which int4 is advised, from which it is too slow on most devices, and from which the API is.
@@ -42,8 +41,7 @@ def size_of(manifest: Mapping[str, Any], dtype: str) -> int:
 
 def wasm_bytes_of(manifest: Mapping[str, Any], dtype: str) -> int:
     """About how much WASM memory a session of a dtype takes, in bytes."""
-    graph, *data = manifest["variants"][dtype]["files"]
-    return int(WASM_RUNTIME_BYTES + WASM_GRAPH_FACTOR * graph["bytes"] + sum(file["bytes"] for file in data))
+    return wasm_bytes([file["bytes"] for file in manifest["variants"][dtype]["files"]])
 
 
 def embeds(manifest: Mapping[str, Any]) -> bool:

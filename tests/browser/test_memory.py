@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from edgeinfer_browser.headless.session import web_sessions
-from edgeinfer_browser.packing.advice_warnings import WASM_GRAPH_FACTOR, WASM_RUNTIME_BYTES
+from edgeinfer_browser.policy import WASM_GRAPH_FACTOR, WASM_RUNTIME_BYTES
 from tests.browser.conftest import SENTIMENT
 
 EXTERNAL = ("model_quantized.onnx", "model_quantized.onnx_data")

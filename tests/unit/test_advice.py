@@ -50,7 +50,7 @@ def read(source: dict[str, Any]) -> ModelManifest:
         )
         for dtype, entry in source["variants"].items()
     }
-    return ModelManifest("m", "text-classification", "", (), "", 256, (), variants)
+    return ModelManifest("m", "text-classification", "", (), "", 256, (), variants, advice=advise(source))
 
 
 def measured(**agreement: Any) -> dict[str, Any]:
@@ -92,6 +92,25 @@ def test_the_advice_is_what_a_server_chooses_by_itself(dtypes: tuple[str, ...]) 
     source = manifest_of(*dtypes)
     (candidate,) = choose(Capabilities(host="cpython"), read(source), Policy.of(), api=False).candidates
     assert (candidate.tier, candidate.dtype) == ("native", advised(advise(source), "native", set()))
+
+
+@pytest.mark.parametrize("poor", [("q8",), ("fp16",), ("q4", "q4f16"), ("fp16", "q8", "q4f16")], ids=" ".join)
+@pytest.mark.parametrize("features", [set(), {"shader-f16"}], ids=["no-f16", "f16"])
+def test_what_is_not_advised_is_not_what_a_page_or_a_server_chooses(poor: tuple[str, ...], features: set[str]) -> None:
+    source = manifest_of(*SIZES)
+    for dtype in poor:
+        source["variants"][dtype] |= measured(same_label=0.5)
+    page = Capabilities(
+        host="page", webgpu=True, features=frozenset(features), webassembly=True, wasm_simd=True, workers=True
+    )
+    devices = (page, Capabilities(host="cpython"))
+    candidates = [
+        each for device in devices for each in choose(device, read(source), Policy.of(), api=False).candidates
+    ]
+    assert {each.tier for each in candidates} == {"webgpu", "wasm", "native"}
+    for each in candidates:
+        assert each.dtype == advised(advise(source), each.tier, features)
+        assert each.dtype not in poor
 
 
 def test_webgpu_without_fp16_gets_fp32_before_weights_only_and_never_int8() -> None:
