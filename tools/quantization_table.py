@@ -29,7 +29,7 @@ def row(spec: str) -> str:
     method, _, given = spec.partition(":")
     options = dict(pair.split("=", 1) for pair in given.split(",") if pair)
     started = time.perf_counter()
-    made = quantize(model(), method, calibration=feeds("calibration", TEXTS), **options)  # type: ignore[arg-type]
+    made = quantize(model(), method, calibration=feeds("calibration", TEXTS), **options)
     seconds = time.perf_counter() - started
     with tempfile.TemporaryDirectory() as folder:
         files = save(made, Path(folder) / "model.onnx")

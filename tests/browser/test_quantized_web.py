@@ -118,7 +118,7 @@ def test_a_variant_runs_on_webgpu_in_firefox_and_agrees_with_native(
     method: str, options: dict[str, str], firefox_sessions: tuple[Path, WebSessions]
 ) -> None:
     folder, web = firefox_sessions
-    made = quantize(text_encoder(), method, calibration=text_feeds(8, seed=1), **options)  # type: ignore[arg-type]
+    made = quantize(text_encoder(), method, calibration=text_feeds(8, seed=1), **options)
     files = save(made, folder / f"{method}-{'-'.join(options.values())}.onnx")
     evaluation = text_feeds(8, seed=2)
     native = np.concatenate([each[EMBEDDING] for each in answers(open_session(files[0]), evaluation)])
