@@ -44,7 +44,8 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     }
     write_json(folder / "config.json", with_external_data(read_json(folder / "config.json"), data_files))
     whole = {key: value for key, value in manifest.items() if key not in ("advice", "revision")}
-    whole["files"] = {path.name: file_entry(path) for path in sorted(folder.glob("*.json")) if path.name != NAME}
+    small = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.json"))}
+    whole["files"] = {name: file_entry(path) for name, path in small.items() if name != NAME}
     whole["advice"] = advise(whole, facts_of(folder, whole))
     whole["revision"] = revision_of(whole)
     require_valid(whole, str(folder / NAME))

@@ -40,6 +40,8 @@ class PreparedModel:
     problem_type: str = ""
     heads: Sequence[Head] = ()
     warnings: Sequence[str] = ()
+    #: Files of the source that go with it, where the source has them.
+    files: Sequence[str] = ()
     #: More keys of edgeinfer.json.
     more: Mapping[str, Any] = field(default_factory=dict)
 

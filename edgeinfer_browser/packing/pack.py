@@ -77,7 +77,7 @@ def _packed(
     prepare = TASKS[task]
     model = prepare(source, source.graphs[reference], task, options, optimize=reference == "fp32")
     with staged(out) as work:
-        write_small_files(work, source, model.config, model.max_length)
+        write_small_files(work, source, model.config, model.max_length, model.files)
         written: dict[str, Written] = {}
         for dtype in dtypes:
             if dtype in kept:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from edgeinfer_browser.packing.model_config import derived_tokenizer_config
 from edgeinfer_browser.packing.source import Source
 
 _COPIED = ("preprocessor_config.json", "special_tokens_map.json")
+#: How vectors of tokens become one of a text, as sentence-transformers says it.
+POOLING_FILES = ("1_Pooling/config.json", "modules.json")
 
 
 def text_limit(source: Source, config: Mapping[str, Any], wanted: int | None) -> int:
@@ -32,11 +34,14 @@ def text_limit(source: Source, config: Mapping[str, Any], wanted: int | None) ->
     return length_limit(config, {"model_max_length": smallest})
 
 
-def write_small_files(folder: Path, source: Source, config: Mapping[str, Any], max_length: int | None) -> None:
-    """Write them; ``max_length`` is None for a model that takes no text."""
+def write_small_files(
+    folder: Path, source: Source, config: Mapping[str, Any], max_length: int | None, more: Sequence[str] = ()
+) -> None:
+    """Write them, and ``more`` that the source may have; ``max_length`` is None for a model that takes no text."""
     write_json(folder / "config.json", dict(config))
-    for name in _COPIED:
+    for name in (*_COPIED, *more):
         if name in source.files:
+            (folder / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(source.files[name], folder / name)
     if max_length is not None:
         _write_tokenizer(folder, source, max_length)

@@ -82,12 +82,13 @@ def with_first_output(model: onnx.ModelProto, tensor: str, output: str, dims: Di
     made = onnx.ModelProto()
     made.CopyFrom(model)
     kind = next((value.type.tensor_type.elem_type for value in model.graph.output if value.name == tensor), None)
+    rename(made.graph, tensor, output)
     if kind not in (None, TensorProto.FLOAT):
+        uncast = f"{output}_uncast"
+        rename(made.graph, output, uncast)
         made.graph.node.append(
-            helper.make_node("Cast", [tensor], [output], name=f"{output}_cast", to=TensorProto.FLOAT)
+            helper.make_node("Cast", [uncast], [output], name=f"{output}_cast", to=TensorProto.FLOAT)
         )
-    else:
-        rename(made.graph, tensor, output)
     others = [value for value in made.graph.output if value.name not in (tensor, output)]
     del made.graph.output[:]
     made.graph.output.extend([helper.make_tensor_value_info(output, TensorProto.FLOAT, dims), *others])

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from edgeinfer_browser.manifest import EMBEDDING
 from edgeinfer_browser.packing.classification import labels_of, with_logits
 from edgeinfer_browser.packing.differences import largest_share
 from edgeinfer_browser.packing.embedding import embedded
@@ -21,7 +22,7 @@ from edgeinfer_browser.packing.options import Options
 from edgeinfer_browser.packing.pruning import pruned, without_type_ids
 from edgeinfer_browser.packing.samples import Sample, text_samples
 from edgeinfer_browser.packing.simplify import fused, simplified, unfused
-from edgeinfer_browser.packing.small_files import text_limit
+from edgeinfer_browser.packing.small_files import POOLING_FILES, text_limit
 from edgeinfer_browser.packing.source import Source
 from edgeinfer_browser.packing.text_inputs import TEXT_INPUTS, check_text_inputs, output_dims
 from edgeinfer_browser.pipelines.labels import SINGLE_LABEL
@@ -71,7 +72,9 @@ def _encoder(prepared: PreparedModel, source: Source, task: str, options: Option
     """Pooled, and with the heads."""
     heads = tuple(read_head(path) for path in options.heads)
     model, note = embedded(prepared.model, source, options.pooling, options.normalize)
-    made = replace(prepared, model=model, heads=heads, notes=[*prepared.notes, note])
+    pools = any(value.name == EMBEDDING for value in model.graph.output)
+    files = () if pools else POOLING_FILES
+    made = replace(prepared, model=model, heads=heads, notes=[*prepared.notes, note], files=files)
     if not heads:
         return made
     names = ", ".join(head.name for head in heads)

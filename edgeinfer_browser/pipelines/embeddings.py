@@ -1,8 +1,8 @@
 """Embeddings: one vector of a text, as the graph gives it, or pooled here from what the model says of each token.
 
-A packed model pools in its graph (``sentence_embedding``). A plain Hugging Face folder gives ``last_hidden_state``:
-there the vectors of the text's tokens are pooled as ``1_Pooling/config.json`` and ``modules.json`` say, by the mean and
-normalised when the folder has neither. It needs no numpy.
+A packed model pools in its graph (``sentence_embedding``). A plain Hugging Face folder, or one that was packed without
+pooling, gives ``last_hidden_state``: there the vectors of the text's tokens are pooled as ``1_Pooling/config.json`` and
+``modules.json`` say, by the mean and normalised when the folder has neither. It needs no numpy.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from typing import Any, Literal, get_args
 
 from edgeinfer_browser.cache import ModelFolder
 from edgeinfer_browser.errors import ContentError, ManifestError, ModelError, NotFoundError
-from edgeinfer_browser.manifest import ModelManifest
+from edgeinfer_browser.manifest import EMBEDDING, TOKEN_VECTORS, ModelManifest
 from edgeinfer_browser.tensors import Tensor
 
 #: ``none`` gives a vector for each token. The names are transformers.js's.
 PoolingName = Literal["none", "mean", "cls"]
 POOLINGS: tuple[PoolingName, ...] = get_args(PoolingName)
 
-EMBEDDING = "sentence_embedding"
 #: What exports call the vectors of the tokens, dims [batch_size, sequence_length, width].
-_TOKENS = ("last_hidden_state", "token_embeddings")
+_TOKENS = (TOKEN_VECTORS, "token_embeddings")
 
 #: A vector shorter than this is divided by it, not by its length: zeros stay zeros (torch.nn.functional.normalize).
 _SHORTEST = 1e-12
@@ -37,17 +36,26 @@ class Pooling:
     name: PoolingName
     normalize: bool
     source: str = ""
+    #: The folder was packed, with ``--pooling none``.
+    packed: bool = False
 
     def __str__(self) -> str:
         how = {"mean": "the mean of its tokens", "cls": "its first token's", "none": "one vector a token"}[self.name]
         normalized = ", normalised to length 1" if self.normalize else ", not normalised"
+        what = "Packed with --pooling none" if self.packed else "Not packed"
+        remedy = "edgeinfer pack with another --pooling" if self.packed else "edgeinfer pack"
         return (
-            f"Not packed: where the graph gives a vector for each token, an embedding is {how}{normalized}, taken in "
-            f"Python ({self.source}). edgeinfer pack puts that into the graph."
+            f"{what}: where the graph gives a vector for each token, an embedding is {how}{normalized}, taken in "
+            f"Python ({self.source}). {remedy} puts that into the graph."
         )
 
 
-async def plain_pooling(folder: ModelFolder, manifest: ModelManifest) -> Pooling:
+def pools_in_graph(manifest: ModelManifest) -> bool:
+    """Whether a model was packed to give embeddings itself."""
+    return manifest.packed and (EMBEDDING in manifest.outputs or not manifest.outputs)
+
+
+async def pooling_of(folder: ModelFolder, manifest: ModelManifest) -> Pooling:
     """What a folder in the layout of sentence-transformers asks for; else the mean, normalised.
 
     Raises:
@@ -63,7 +71,8 @@ async def plain_pooling(folder: ModelFolder, manifest: ModelManifest) -> Pooling
             f"{folder.base}: modules.json or 1_Pooling/config.json is not usable: {error!r}."
         ) from error
     normalize = kinds is None or any(kind.endswith("Normalize") for kind in kinds)
-    return Pooling(name, normalize, "no 1_Pooling/config.json: the default" if config is None else "as 1_Pooling says")
+    source = "no 1_Pooling/config.json: the default" if config is None else "as 1_Pooling says"
+    return Pooling(name, normalize, source, manifest.packed)
 
 
 def vector(tensor: Tensor) -> list[float]:
@@ -119,10 +128,14 @@ def _pooling_name(config: Mapping[str, Any], folder: ModelFolder) -> PoolingName
 
 
 async def _json(folder: ModelFolder, manifest: ModelManifest, path: str) -> Any:
-    """A file that may be missing."""
+    """A file that may be missing; a packed folder lists those it has."""
+    if manifest.packed and path not in manifest.files:
+        return None
     try:
         return json.loads(await folder.read(path, manifest))
     except (NotFoundError, ContentError):
+        if manifest.packed:
+            raise
         return None
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"{folder.base}{path} is not JSON: {error}.") from error

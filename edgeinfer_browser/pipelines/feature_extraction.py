@@ -9,17 +9,17 @@ from edgeinfer_browser.backends import Feeds
 from edgeinfer_browser.cache import ModelFolder
 from edgeinfer_browser.capabilities import Capabilities
 from edgeinfer_browser.errors import InputError, UnknownNameError
-from edgeinfer_browser.manifest import ModelManifest
+from edgeinfer_browser.manifest import EMBEDDING, TOKEN_VECTORS, ModelManifest
 from edgeinfer_browser.pipelines.base import Runner
 from edgeinfer_browser.pipelines.embeddings import (
-    EMBEDDING,
     POOLINGS,
     Pooling,
     PoolingName,
     find_embedding,
     normalized,
-    plain_pooling,
     pool,
+    pooling_of,
+    pools_in_graph,
     token_vectors,
     vector,
 )
@@ -54,8 +54,9 @@ class FeatureExtractionPipeline(TextPipeline):
 
     @classmethod
     def refusal(cls, manifest: ModelManifest) -> str:
-        """A packed model must give embeddings."""
-        gives = EMBEDDING in manifest.outputs if manifest.outputs else manifest.task == cls.task
+        """A packed model must give embeddings, or what they are made of."""
+        known = {EMBEDDING, TOKEN_VECTORS} & set(manifest.outputs)
+        gives = bool(known) if manifest.outputs else manifest.task == cls.task
         if not manifest.packed or gives:
             return ""
         return (
@@ -65,7 +66,7 @@ class FeatureExtractionPipeline(TextPipeline):
 
     @classmethod
     async def settings(cls, folder: ModelFolder, manifest: ModelManifest, head: str | None) -> dict[str, Any]:
-        """How to pool what a plain folder's graph gives.
+        """How to pool what a graph gives that does not pool.
 
         Raises:
             InputError: when a head was named: an embedding has none.
@@ -73,7 +74,7 @@ class FeatureExtractionPipeline(TextPipeline):
         """
         if head is not None:
             raise InputError(f"head={head!r} is for text-classification; an embedding is the same for every head.")
-        return {"pooling": None if manifest.packed else await plain_pooling(folder, manifest)}
+        return {"pooling": None if pools_in_graph(manifest) else await pooling_of(folder, manifest)}
 
     @overload
     async def __call__(
