@@ -1,4 +1,4 @@
-"""The sentiment model's int8 file, as it was packed: no less accurate than it was, and nearly always float32's label."""
+"""The sentiment model's int8 file, as it was packed: no less accurate than it was, nearly always float32's label."""
 
 from __future__ import annotations
 
