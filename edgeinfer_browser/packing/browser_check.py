@@ -2,8 +2,8 @@
 
 WASM always; WebGPU when the browser has an adapter with the features that the variant needs. There a software adapter
 takes seconds for what a GPU does in milliseconds, so texts are cut to :data:`WEBGPU_TOKENS`, since kernels change by 32
-tokens, and of pictures only the smallest is run: the graph makes all of them one size, and each size of a source costs
-new shaders (open_nsfw: 20 s for the first picture, 9 to 11 s for each further size, of 45 s in all).
+tokens, and of pictures only the smallest is run, since the graph makes all of them one size. (open_nsfw on SwiftShader:
+17 s of CPU time for the first picture, ten of them for shaders, and 7 s for every other.)
 """
 
 from __future__ import annotations
