@@ -7,10 +7,10 @@ which order, against which hashes, and what a missing one means.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from edgeinfer_browser.bridge import Bridge
-from edgeinfer_browser.errors import ContentError, NotFoundError
+from edgeinfer_browser.bridge import Bridge, Notice, OnNotice
+from edgeinfer_browser.errors import AccessDeniedError, ContentError, FetchError, NotFoundError
 from edgeinfer_browser.manifest import ModelManifest, Variant
 
 #: Seconds without a byte after which a download is given up.
@@ -20,17 +20,26 @@ STALL_SECONDS = 30.0
 OnDownload = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+#: What says that a folder has no such file. Storage services answer 403 for what is not there.
+_MISSING = (NotFoundError, ContentError, AccessDeniedError)
+
+
+@dataclass(slots=True)
 class ModelFolder:
     """A model folder at ``base`` (absolute URL or local path, ending in "/")."""
 
     bridge: Bridge
     base: str
+    #: Called once for each kind of thing that was given up.
+    on_notice: OnNotice | None = None
+    #: What was given up so far, by kind.
+    notices: dict[str, Notice] = field(default_factory=dict)
+    _manifest: ModelManifest | None = None
 
     @classmethod
-    async def at(cls, url: str, bridge: Bridge) -> ModelFolder:
+    async def at(cls, url: str, bridge: Bridge, on_notice: OnNotice | None = None) -> ModelFolder:
         """The folder at a URL or path, relative ones against the host's own base."""
-        return cls(bridge, await bridge.absolute_url(url if url.endswith("/") else f"{url}/"))
+        return cls(bridge, await bridge.absolute_url(url if url.endswith("/") else f"{url}/"), on_notice)
 
     @property
     def name(self) -> str:
@@ -41,19 +50,20 @@ class ModelFolder:
         """``edgeinfer.json`` when the folder was packed, else what ``config.json`` of a Hugging Face folder tells."""
         url = f"{self.base}edgeinfer.json"
         try:
-            return ModelManifest.from_json(await self._fetch(url), url)
-        except (NotFoundError, ContentError) as missing:
-            return await self._plain_manifest(task, missing)
+            self._manifest = ModelManifest.from_json(await self._fetch(url), url)
+        except _MISSING as missing:
+            self._manifest = await self._plain_manifest(task, missing)
+        return self._manifest
 
-    async def _plain_manifest(self, task: str, missing: NotFoundError | ContentError) -> ModelManifest:
+    async def _plain_manifest(self, task: str, missing: FetchError) -> ModelManifest:
         url = f"{self.base}config.json"
         try:
             config = await self._fetch(url)
-        except (NotFoundError, ContentError):
+        except _MISSING:
             raise missing from None  # neither is there: the first message is the better one
         try:
             limits = await self._fetch(f"{self.base}tokenizer_config.json")
-        except (NotFoundError, ContentError):
+        except _MISSING:
             limits = b"{}"  # old folders have none
         return ModelManifest.from_hugging_face(config, self.name, url, task, limits)
 
@@ -63,10 +73,28 @@ class ModelFolder:
         url = f"{self.base}{path}"
         if known is None:
             return await self._fetch(url)
-        return await self.bridge.fetch_file(url, sha256=known.sha256, size=known.bytes, timeout=STALL_SECONDS)
+        return await self.bridge.fetch_file(
+            url, sha256=known.sha256, size=known.bytes, timeout=STALL_SECONDS, on_notice=self._tell
+        )
 
     async def fetch(self, variant: Variant, on_download: OnDownload | None = None) -> tuple[tuple[str, str], ...]:
-        """Have all files of a variant, verified: (path, cache key) of each, the .onnx file first."""
+        """Have all files of a variant, verified: (path, cache key) of each, the .onnx file first.
+
+        Then the revision is whole, and what the cache still holds of earlier ones is removed.
+
+        Raises:
+            FetchError: when a file cannot be had; NotFoundError says which dtype lacks it.
+        """
+        try:
+            fetched = await self._fetch_all(variant, on_download)
+        except NotFoundError as error:
+            hint = f"The folder lacks this file of dtype {variant.dtype!r}: pack it, or choose another dtype."
+            raise NotFoundError(f"{error.message} {hint}", **error.details) from error
+        if self._manifest and self._manifest.packed:
+            await self.bridge.forget_old_revisions(self.base, self._files_of(self._manifest))
+        return fetched
+
+    async def _fetch_all(self, variant: Variant, on_download: OnDownload | None) -> tuple[tuple[str, str], ...]:
         fetched: list[tuple[str, str]] = []
         before = 0
         for file in variant.files:
@@ -80,7 +108,12 @@ class ModelFolder:
                     on_download(url, before + loaded, variant.bytes or (total and before + total))
 
             key = await self.bridge.fetch_to_cache(
-                url, sha256=file.sha256, size=file.bytes, timeout=STALL_SECONDS, on_progress=progress
+                url,
+                sha256=file.sha256,
+                size=file.bytes,
+                timeout=STALL_SECONDS,
+                on_progress=progress,
+                on_notice=self._tell,
             )
             before += file.bytes or last
             fetched.append((file.path, key))
@@ -88,3 +121,13 @@ class ModelFolder:
 
     async def _fetch(self, url: str) -> bytes:
         return await self.bridge.fetch_file(url, timeout=STALL_SECONDS)
+
+    def _files_of(self, manifest: ModelManifest) -> list[tuple[str, str]]:
+        """(URL, sha256) of every file of a revision, of all dtypes."""
+        files = [*manifest.files.values(), *(file for each in manifest.variants.values() for file in each.files)]
+        return [(f"{self.base}{file.path}", file.sha256) for file in files]
+
+    def _tell(self, notice: Notice) -> None:
+        if notice.kind not in self.notices and self.on_notice:
+            self.on_notice(notice)
+        self.notices.setdefault(notice.kind, notice)

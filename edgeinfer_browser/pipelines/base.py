@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from edgeinfer_browser.backends import Attempt, Backend, Chain, Feeds
+from edgeinfer_browser.bridge import Notice
 from edgeinfer_browser.capabilities import Capabilities
 from edgeinfer_browser.errors import EdgeInferError, InputError, ManifestError
 from edgeinfer_browser.manifest import ModelManifest
@@ -43,6 +44,8 @@ class Info:
     packed: bool
     tokenizer: str
     last: LastCall | None
+    #: What was given up to get the right answer all the same: no room to keep the model, say.
+    notices: tuple[Notice, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values."""
@@ -57,6 +60,7 @@ class Info:
             "packed": self.packed,
             "tokenizer": self.tokenizer,
             "last": last,
+            "notices": [notice.to_json() for notice in self.notices],
         }
 
 
@@ -106,6 +110,8 @@ class Pipeline:
         self._capabilities = capabilities
         self._tokenizer_name = tokenizer
         self._last: LastCall | None = None
+        #: The model folder's notices by kind, as they come.
+        self.notices: Mapping[str, Notice] = {}
 
     @property
     def info(self) -> Info:
@@ -121,6 +127,7 @@ class Pipeline:
             packed=self._manifest.packed,
             tokenizer=self._tokenizer_name,
             last=self._last,
+            notices=tuple(self.notices.values()),
         )
 
     @property

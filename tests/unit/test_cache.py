@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -49,10 +50,10 @@ class Host(FakeBridge):
 
     failure: FetchError
 
-    async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:
+    async def fetch_file(self, url: str, **options: Any) -> bytes:
         if url.endswith("edgeinfer.json"):
             raise self.failure
-        return await super().fetch_file(url, sha256=sha256, size=size, timeout=timeout)
+        return await super().fetch_file(url, **options)
 
 
 async def test_a_page_in_place_of_the_manifest_counts_as_none() -> None:
