@@ -2,6 +2,7 @@
  * Verification: a file is what the model's manifest says it is, by size and sha256.
  * @module
  */
+import { sha256 as library } from "@noble/hashes/sha2.js";
 import { ShimError } from "./shim_error.js";
 
 /** @typedef {import("./protocol").FileSpec} FileSpec */
@@ -46,8 +47,7 @@ async function sha256(blob) {
 
 /** Piece by piece, so that the file is never in memory as a whole. @param {Blob} blob */
 async function digestWithLibrary(blob) {
-  const { sha256: algorithm } = await import("@noble/hashes/sha2.js");
-  const hash = algorithm.create();
+  const hash = library.create();
   for (const reader = blob.stream().getReader(); ;) {
     const { done, value } = await reader.read();
     if (done) return hash.digest();

@@ -1,0 +1,380 @@
+"""Loading that cannot go bad, in real browsers: cut, closed, full, damaged, refused, and two tabs at once.
+
+The model is the tiny one with 10 MB of ballast in its file, so that a download has a middle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright
+
+from edgeinfer_browser import NoBackendError
+from edgeinfer_browser.manifest import revision_of
+from tests.browser.client import Client, tried
+from tests.browser.conftest import FIREFOX
+from tests.browser.file_server import Fault, FileServer, file_server
+
+GRAPH = "onnx/model_quantized.onnx"
+BALLAST = 10_000_000
+SEGMENT = 4 * 2**20
+
+_START = """async (model) => {
+  const { load } = await import(new URL("edgeinfer/edgeinfer.js", document.baseURI).href);
+  globalThis.events = [];
+  const onProgress = (event) => events.push(event);
+  const made = load({ task: "text-classification", model, tier: "wasm", onProgress });
+  globalThis.loading = made.then((pipeline) => (globalThis.pipeline = pipeline).info);
+  loading.catch(() => {});
+}"""
+
+_KEYS = """async (name) =>
+  (await (await caches.open(name)).keys()).map(({ url }) => new URL(url).pathname + new URL(url).search)"""
+
+
+@pytest.fixture(scope="module")
+def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site with a heavy model."""
+    made = tmp_path_factory.mktemp("loading")
+    for name in ("edgeinfer", "blank.html"):
+        (made / name).symlink_to(site / name)
+    _heavy_model(site / "models/tiny", made / "models/heavy", seed=1)
+    return made
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[FileServer]:
+    """A server of its own for each test: another origin, another log."""
+    with file_server(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def context(chromium_without_adapter: Browser, server: FileServer) -> Iterator[BrowserContext]:
+    made = chromium_without_adapter.new_context(base_url=server.url)
+    yield made
+    made.close()
+
+
+def _heavy_model(tiny: Path, out: Path, seed: int) -> None:
+    """A copy of the tiny model whose file for WASM is heavy; its answers are the tiny one's."""
+    manifest = json.loads((tiny / "edgeinfer.json").read_text("utf-8"))
+    (out / "onnx").mkdir(parents=True, exist_ok=True)
+    for path in manifest["files"]:
+        (out / path).write_bytes((tiny / path).read_bytes())
+    model = onnx.load(str(tiny / GRAPH))
+    ballast = np.random.default_rng(seed).bytes(BALLAST // 2).hex()
+    onnx.helper.set_model_props(model, {"ballast": ballast})
+    data = model.SerializeToString()
+    (out / GRAPH).write_bytes(data)
+    variant = manifest["variants"]["q8"]
+    (entry,) = variant["files"]
+    entry.update(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+    manifest["variants"] = {"q8": variant}
+    manifest["revision"] = revision_of(manifest)
+    (out / "edgeinfer.json").write_text(json.dumps(manifest), "utf-8")
+
+
+def start(page: Page, model: str = "models/heavy/") -> None:
+    """Begin to load, and do not wait."""
+    if page.url == "about:blank":
+        page.goto("blank.html")
+    page.evaluate(_START, model)
+
+
+def answers(page: Page) -> dict[str, Any]:
+    """``info`` of the pipeline, once it has loaded and given the right answer on WASM."""
+    page.evaluate("loading")
+    labels = page.evaluate("pipeline('great film')")
+    info: dict[str, Any] = page.evaluate("pipeline.info")
+    assert info["last"]["tier"] == "wasm"
+    assert labels[0]["label"] == "positive"
+    return info
+
+
+def kinds(info: dict[str, Any]) -> list[str]:
+    """What was given up."""
+    return [notice["kind"] for notice in info["notices"]]
+
+
+def told(page: Page) -> list[str]:
+    """The kinds of the notices that onProgress heard."""
+    events: list[dict[str, Any]] = page.evaluate("events")
+    return [event["kind"] for event in events if event["stage"] == "notice"]
+
+
+def cached(page: Page, end: str = GRAPH) -> list[str]:
+    """What the cache of whole files has under a path."""
+    keys: list[str] = page.evaluate(_KEYS, "edgeinfer-models-v1")
+    return [key for key in keys if f"{end}?" in key]
+
+
+def segments(page: Page) -> int:
+    """Segments that are kept of downloads."""
+    return len(page.evaluate(_KEYS, "edgeinfer-downloads-v1"))
+
+
+def wait_for_segments(page: Page, count: int) -> None:
+    page.wait_for_function(
+        "async (count) => (await (await caches.open('edgeinfer-downloads-v1')).keys()).length >= count", arg=count
+    )
+
+
+def size_of(server: FileServer) -> int:
+    return (server.folder / "models/heavy" / GRAPH).stat().st_size
+
+
+def test_a_cut_connection_is_taken_up_and_no_byte_comes_twice(page: Page, server: FileServer) -> None:
+    holds = [threading.Event(), threading.Event()]
+    server.faults[GRAPH] = [Fault(cut=SEGMENT, hold=hold) for hold in holds]
+    start(page)
+    for count, hold in enumerate(holds, 1):
+        wait_for_segments(page, count)  # the page has all that was sent: a broken stream drops what is not yet read
+        hold.set()
+    info = answers(page)
+    assert kinds(info) == []
+    assert [request.range for request in server.asked(GRAPH)] == ["", f"bytes={SEGMENT}-", f"bytes={2 * SEGMENT}-"]
+    assert sum(request.sent for request in server.asked(GRAPH)) == size_of(server)
+    assert (len(cached(page)), segments(page)) == (1, 0)
+
+
+@pytest.mark.parametrize("how", ["reload", "close"])
+def test_a_page_that_ends_in_the_middle_leaves_no_file_and_the_next_one_goes_on(
+    context: BrowserContext, page: Page, server: FileServer, how: str
+) -> None:
+    hold = threading.Event()
+    server.faults[GRAPH] = [Fault(cut=9_000_000, hold=hold)]
+    start(page)
+    wait_for_segments(page, 2)
+    assert cached(page) == []
+    if how == "close":
+        page.close()
+        page = context.new_page()
+    else:
+        page.reload()
+    hold.set()
+    start(page)
+    info = answers(page)
+    assert kinds(info) == []
+    assert [request.range for request in server.asked(GRAPH)] == ["", f"bytes={2 * SEGMENT}-"]
+    assert server.asked(GRAPH)[1].sent == size_of(server) - 2 * SEGMENT
+    assert (len(cached(page)), segments(page)) == (1, 0)
+
+
+def test_two_tabs_download_once(context: BrowserContext, page: Page, server: FileServer) -> None:
+    hold = threading.Event()
+    server.faults[GRAPH] = [Fault(cut=1_000_000, hold=hold, goes_on=True)]
+    other = context.new_page()
+    start(page)
+    start(other)
+    page.wait_for_function(
+        f"async () => (await navigator.locks.query()).pending.some(({{ name }}) => name.includes('{GRAPH}'))"
+    )
+    hold.set()
+    for each in (page, other):
+        assert kinds(answers(each)) == []
+    assert len(server.asked(GRAPH)) == 1
+    assert len(server.asked("tokenizer.json")) == 1
+    downloads = [event for event in other.evaluate("events") if event.get("loaded")]
+    assert downloads, "the tab that waits shows how far the other is"
+
+
+def test_two_loads_of_one_page_download_once(page: Page, server: FileServer) -> None:
+    server.faults[GRAPH] = []
+    start(page)
+    page.evaluate("globalThis.first = loading")
+    start(page)
+    answers(page)
+    assert page.evaluate("first")["tier"] == "wasm"
+    assert len(server.asked(GRAPH)) == 1
+
+
+def test_a_full_cache_costs_one_notice_and_no_answer(context: BrowserContext, page: Page, server: FileServer) -> None:
+    quota = {"origin": server.url.rstrip("/"), "quotaSize": 2_000_000}
+    context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", quota)
+    start(page)
+    info = answers(page)
+    assert kinds(info) == ["quota_exceeded"]
+    assert told(page) == ["quota_exceeded"]
+    assert "QuotaExceededError" in info["notices"][0]["message"]
+    assert (cached(page), segments(page)) == ([], 0)
+    assert cached(page, "tokenizer.json"), "what fits is kept"
+
+
+@pytest.fixture
+def insecure(launch_chromium: Callable[..., Browser], server: FileServer) -> Iterator[Page]:
+    """A page on http and a name that is not localhost: no Cache API, no crypto.subtle, no Web Locks."""
+    browser = launch_chromium("--host-resolver-rules=MAP insecure.test 127.0.0.1")
+    with browser.new_context(base_url=server.url.replace("127.0.0.1", "insecure.test")) as made:
+        page = made.new_page()
+        page.goto("blank.html")
+        assert page.evaluate("[typeof caches, typeof crypto.subtle, typeof navigator.locks]") == ["undefined"] * 3
+        yield page
+
+
+def test_without_a_cache_the_model_answers_from_memory_with_one_notice(insecure: Page, server: FileServer) -> None:
+    start(insecure)
+    info = answers(insecure)
+    assert kinds(info) == ["cache_unavailable"]
+    assert told(insecure) == ["cache_unavailable"]
+    assert info["persisted"] is None
+    start(insecure)
+    assert kinds(answers(insecure)) == ["cache_unavailable"]
+    assert len(server.asked(GRAPH)) == 1, "the page has it in memory"
+
+
+def test_without_crypto_subtle_a_damaged_file_is_found_all_the_same(insecure: Page, server: FileServer) -> None:
+    damaged = bytearray((server.folder / "models/heavy" / GRAPH).read_bytes())
+    damaged[5_000_000] ^= 1
+    server.faults[GRAPH] = [Fault(200, bytes(damaged))] * 2
+    with pytest.raises(NoBackendError, match=r"IntegrityError: .* has sha256"):
+        Client(insecure).load("heavy", api=None, tier="wasm")
+    assert len(server.asked(GRAPH)) == 2
+    start(insecure)
+    assert answers(insecure)["tier"] == "wasm"
+
+
+def test_a_damaged_cache_entry_is_replaced_and_told_once(page: Page, server: FileServer) -> None:
+    start(page)
+    answers(page)
+    page.evaluate(
+        """async (key) => {
+          const cache = await caches.open("edgeinfer-models-v1");
+          const whole = await (await cache.match(key)).arrayBuffer();
+          new Uint8Array(whole)[5_000_000] ^= 1;
+          await cache.put(key, new Response(whole));
+        }""",
+        cached(page)[0],
+    )
+    for asked, given_up in ((2, ["cache_entry_damaged"]), (2, [])):
+        page.reload()
+        start(page)
+        assert kinds(answers(page)) == given_up
+        assert told(page) == given_up
+        assert len(server.asked(GRAPH)) == asked
+
+
+def test_a_wrong_file_is_fetched_once_more_and_then_an_integrity_error(page: Page, server: FileServer) -> None:
+    server.faults[GRAPH] = [Fault(200, b"m" * 1000)] * 2
+    with pytest.raises(
+        NoBackendError, match=r"IntegrityError: .* has 1000 bytes, but the model's manifest says"
+    ) as error:
+        Client(page).load("heavy", api=None, tier="wasm")
+    assert GRAPH in str(error.value)
+    assert len(server.asked(GRAPH)) == 2
+    assert (cached(page), segments(page)) == ([], 0)
+
+
+#: (answer, class that the reason names, what it says)
+IMPOSTORS = [
+    (Fault(200, b"<!doctype html><title>App</title>"), "ContentError", "HTML page"),
+    (Fault(200, b'{"error": "no such model"}'), "ContentError", "JSON instead of the file"),
+    (Fault(200, b"version https://git-lfs.github.com/spec/v1\n"), "ContentError", "git lfs pull"),
+    (Fault(200), "ContentError", "is empty"),
+    (Fault(401), "AccessDeniedError", "needs a sign-in"),
+    (Fault(403), "AccessDeniedError", "is forbidden"),
+    (Fault(404), "NotFoundError", "pack it, or choose another dtype"),
+    (Fault(410), "NotFoundError", "was not found"),
+    (Fault(429, headers={"Retry-After": "3600"}), "TooManyRequestsError", "too many requests"),
+    (Fault(500), "ServerError", "the server failed"),
+]
+
+
+def test_what_comes_in_place_of_the_file_is_told_by_name_and_never_cached(page: Page, server: FileServer) -> None:
+    client = Client(page)
+    for fault, name, says in IMPOSTORS:
+        server.faults[GRAPH] = [fault] * 4
+        with pytest.raises(NoBackendError) as caught:
+            client.load("heavy", api=None, tier="wasm")
+        reason = tried(caught.value.details, "wasm")
+        assert name in reason
+        assert says in reason
+        assert GRAPH in reason
+        assert (cached(page), segments(page)) == ([], 0)
+    server.faults[GRAPH] = [Fault(429, headers={"Retry-After": "1"}), Fault(503)]
+    start(page)
+    assert answers(page)["tier"] == "wasm"
+
+
+def test_an_old_revision_goes_when_the_new_one_is_whole_and_not_before(
+    page: Page, server: FileServer, folder: Path, site: Path
+) -> None:
+    other = folder / "models/changing"
+    _heavy_model(site / "models/tiny", other, seed=2)
+    start(page, "models/changing/")
+    answers(page)
+    (old,) = cached(page)
+    _heavy_model(site / "models/tiny", other, seed=3)
+    server.faults[GRAPH] = [Fault(404)]
+    with pytest.raises(NoBackendError):
+        Client(page).load("changing", api=None, tier="wasm")
+    assert cached(page) == [old]
+    start(page, "models/changing/")
+    answers(page)
+    (new,) = cached(page)
+    assert new != old
+    assert len(cached(page, "tokenizer.json")) == 1
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_persistent_storage_is_asked_for_and_reported(
+    context: BrowserContext, page: Page, server: FileServer, granted: bool
+) -> None:
+    if granted:
+        grant = {"permissions": ["durableStorage"], "origin": server.url.rstrip("/")}
+        context.new_cdp_session(page).send("Browser.grantPermissions", grant)
+    page.evaluate("""() => {
+      const { persist } = StorageManager.prototype;
+      globalThis.asked = 0;
+      StorageManager.prototype.persist = function () { asked++; return persist.call(this); };
+    }""")
+    start(page)
+    answers(page)
+    page.wait_for_function("expected => pipeline.info.persisted === expected", arg=granted)
+    assert page.evaluate("asked") == 1
+
+
+@pytest.fixture(scope="module")
+def firefox_with_little_room(playwright: Playwright) -> Iterator[Browser]:
+    """A Firefox whose sites may store 4 MB."""
+    preferences: dict[str, str | float | bool] = {"dom.quotaManager.temporaryStorage.fixedLimit": 4096}
+    browser = playwright.firefox.launch(channel="moz-firefox", executable_path=FIREFOX, firefox_user_prefs=preferences)
+    yield browser
+    browser.close()
+
+
+def test_firefox_says_in_its_own_words_that_the_cache_is_full(
+    firefox_with_little_room: Browser, server: FileServer
+) -> None:
+    with firefox_with_little_room.new_context(base_url=server.url) as made:
+        page = made.new_page()
+        page.set_default_timeout(120_000)
+        start(page)
+        info = answers(page)
+        assert kinds(info) == ["quota_exceeded"]
+        assert told(page) == ["quota_exceeded"]
+        assert "NS_ERROR_FILE_NO_DEVICE_SPACE" in info["notices"][0]["message"]
+
+
+def test_firefox_resumes_and_keeps_the_model(firefox: Browser, server: FileServer) -> None:
+    with firefox.new_context(base_url=server.url) as made:
+        page = made.new_page()
+        page.set_default_timeout(120_000)
+        server.faults[GRAPH] = [Fault(cut=3_000_000)]
+        start(page)
+        info = answers(page)
+        assert kinds(info) == []
+        ranges = [request.range for request in server.asked(GRAPH)]
+        assert (ranges[0], len(ranges)) == ("", 2)
+        page.reload()
+        start(page)
+        answers(page)
+        assert len(server.asked(GRAPH)) == 2
