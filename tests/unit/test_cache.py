@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
+from edgeinfer_browser.bridge import Notice
 from edgeinfer_browser.cache import ModelFolder
-from edgeinfer_browser.errors import ContentError, FetchError, IntegrityError, ManifestError, NotFoundError
+from edgeinfer_browser.errors import (
+    AccessDeniedError,
+    ContentError,
+    FetchError,
+    IntegrityError,
+    ManifestError,
+    NotFoundError,
+)
 from edgeinfer_browser.manifest import ModelFile, Variant
 from tests.unit.fakes import BASE, TOKENIZER, FakeBridge, packed_folder
 
@@ -56,9 +64,10 @@ class Host(FakeBridge):
         return await super().fetch_file(url, **options)
 
 
-async def test_a_page_in_place_of_the_manifest_counts_as_none() -> None:
+@pytest.mark.parametrize("failure", [ContentError("an HTML page"), AccessDeniedError("403, as storage services say")])
+async def test_what_is_no_file_in_place_of_the_manifest_counts_as_none(failure: FetchError) -> None:
     bridge = Host({f"{BASE}config.json": CONFIG})
-    bridge.failure = ContentError("an HTML page")
+    bridge.failure = failure
     assert not (await (await folder(bridge)).manifest(TASK)).packed
 
 
@@ -125,3 +134,61 @@ async def test_progress_never_exceeds_its_total_where_sizes_are_not_known() -> N
 async def test_a_missing_model_file_is_not_found_by_its_url() -> None:
     with pytest.raises(NotFoundError, match=r"onnx/model\.onnx"):
         await (await folder(FakeBridge({}))).fetch(TWO_FILES)
+
+
+async def test_a_missing_model_file_says_which_dtype_lacks_it() -> None:
+    with pytest.raises(NotFoundError, match="of dtype 'fp32': pack it, or choose another dtype") as caught:
+        await (await folder(FakeBridge({}))).fetch(TWO_FILES)
+    assert caught.value.details["status"] == 404
+
+
+QUOTA, CACHE = Notice("quota_exceeded", "It is full."), Notice("cache_unavailable", "There is none.")
+
+
+async def test_each_kind_of_notice_is_told_once_and_kept() -> None:
+    told: list[Notice] = []
+    bridge = FakeBridge(notices=[QUOTA, Notice("quota_exceeded", "It is still full."), CACHE])
+    found = await ModelFolder.at(BASE, bridge, told.append)
+    manifest = await found.manifest(TASK)
+    await found.read("tokenizer.json", manifest)
+    await found.fetch(manifest.variant("q8"))
+    assert told == [QUOTA, CACHE]
+    assert found.notices == {"quota_exceeded": QUOTA, "cache_unavailable": CACHE}
+
+
+async def test_notices_are_kept_where_nobody_listens() -> None:
+    found = await ModelFolder.at(BASE, FakeBridge(notices=[QUOTA]))
+    await found.read("tokenizer.json", await found.manifest(TASK))
+    assert list(found.notices) == ["quota_exceeded"]
+
+
+async def test_old_revisions_are_forgotten_when_the_new_one_is_whole_and_other_dtypes_of_it_stay() -> None:
+    bridge = FakeBridge()
+    found = await folder(bridge)
+    manifest = await found.manifest(TASK)
+    await found.read("tokenizer.json", manifest)
+    assert bridge.forgotten == []
+    await found.fetch(manifest.variant("q8"))
+    ((base, current),) = bridge.forgotten
+    assert base == BASE
+    files = [*manifest.files.values(), *(file for each in manifest.variants.values() for file in each.files)]
+    assert sorted(current) == sorted((f"{BASE}{file.path}", file.sha256) for file in files)
+
+
+async def test_nothing_is_forgotten_while_a_file_of_the_revision_is_missing() -> None:
+    bridge = FakeBridge()
+    found = await folder(bridge)
+    manifest = await found.manifest(TASK)
+    del bridge.files[f"{BASE}onnx/q8.onnx"]
+    with pytest.raises(NotFoundError):
+        await found.fetch(manifest.variant("q8"))
+    assert bridge.forgotten == []
+
+
+async def test_a_plain_folder_has_no_revisions_to_forget() -> None:
+    bridge = FakeBridge({f"{BASE}config.json": CONFIG, f"{BASE}onnx/model.onnx": b"m"})
+    found = await folder(bridge)
+    manifest = await found.manifest(TASK)
+    await found.fetch(Variant("fp32", (ModelFile("onnx/model.onnx"),)))
+    assert not manifest.packed
+    assert bridge.forgotten == []
