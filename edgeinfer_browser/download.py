@@ -10,6 +10,8 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from ssl import SSLContext
 from typing import BinaryIO
 
 import httpx
@@ -87,7 +89,7 @@ class Download:
             FetchError: when it cannot be had; its class says why.
             DeadlineError: when nothing came for ``timeout`` seconds.
         """
-        async with httpx.AsyncClient(timeout=self.timeout, follow_redirects=True) as client:
+        async with httpx.AsyncClient(timeout=self.timeout, follow_redirects=True, verify=_certificates()) as client:
             while not self.size or self.received < self.size:
                 before = self.received
                 failure = await self._attempt(client)
@@ -187,3 +189,9 @@ class Download:
         what = f"broke off after {self.received} bytes" if self.received else "could not be fetched"
         why = f"{self.url} {what} ({type(error).__name__}: {error}). Check the connection and the URL."
         return Failure(FetchError(why, url=self.url), passing=self.received > 0)
+
+
+@cache
+def _certificates() -> SSLContext:
+    """Read once: it takes longer than a small file."""
+    return httpx.create_ssl_context()
