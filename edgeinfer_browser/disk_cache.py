@@ -53,7 +53,11 @@ def partial_file(place: Path, sha256: str) -> Iterator[tuple[BinaryIO, Path]]:
     path = place.with_name(f".{place.name}.{sha256[:16]}.part")
     with path.open("a+b") as shared:
         if _lock(shared, path):
-            yield shared, path
+            try:
+                yield shared, path
+            finally:
+                if path.exists() and not path.stat().st_size:
+                    path.unlink()
             return
     descriptor, name = tempfile.mkstemp(".part", dir=place.parent)
     try:

@@ -69,7 +69,7 @@ async function attempt(file, received, options, last) {
     );
     const failure = await accept(response, file, received);
     if (!failure) await readBody(response, file, received, stall, options.onProgress);
-    else await response.body?.cancel();
+    else void response.body?.cancel().catch(() => {}); // its connection may be gone, and nobody needs it
     return failure;
   } catch (error) {
     if (error instanceof ShimError) throw error;

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 from edgeinfer_browser import NoBackendError
 from edgeinfer_browser.manifest import revision_of
 from tests.browser.client import Client, tried
-from tests.browser.conftest import FIREFOX
+from tests.browser.conftest import FIREFOX, ROOT
 from tests.browser.file_server import Fault, FileServer, file_server
 
 GRAPH = "onnx/model_quantized.onnx"
@@ -46,6 +46,7 @@ def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("loading")
     for name in ("edgeinfer", "blank.html"):
         (made / name).symlink_to(site / name)
+    (made / "shim.js").symlink_to(ROOT / "edgeinfer_browser/_shim/shim.js")
     _heavy_model(site / "models/tiny", made / "models/heavy", seed=1)
     return made
 
@@ -201,6 +202,35 @@ def test_two_loads_of_one_page_download_once(page: Page, server: FileServer) -> 
     answers(page)
     assert page.evaluate("first")["tier"] == "wasm"
     assert len(server.asked(GRAPH)) == 1
+
+
+def test_a_cancelled_download_disturbs_no_other_and_can_be_taken_up(page: Page, server: FileServer) -> None:
+    # As a cancelled task of Python does it: abort() of the shim, which the page's client does not offer for a load.
+    holds = [threading.Event(), threading.Event()]
+    server.faults[GRAPH] = [Fault(cut=SEGMENT, hold=hold) for hold in holds]
+    data = (server.folder / "models/heavy" / GRAPH).read_bytes()
+    file = {"url": f"models/heavy/{GRAPH}", "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+    page.evaluate(
+        """async (file) => {
+          const { createShim } = await import(new URL("shim.js", document.baseURI).href);
+          globalThis.shim = createShim("{}");
+          file.url = new URL(file.url, document.baseURI).href;
+          globalThis.get = (call) => shim.fetchToCache(JSON.stringify({ ...file, timeout: 30 }), undefined, call);
+          globalThis.calls = [get(1), get(2)];
+        }""",
+        file,
+    )
+    wait_for_segments(page, 1)
+    page.evaluate("shim.abort(1)")
+    assert "was cancelled" in page.evaluate("calls[0].then(({ error }) => error)")
+    holds[0].set()
+    wait_for_segments(page, 2)  # the other goes on
+    page.evaluate("shim.abort(2)")
+    assert "was cancelled" in page.evaluate("calls[1].then(({ error }) => error)")
+    assert cached(page) == []
+    assert page.evaluate("get(3).then(({ error }) => error)") == ""
+    assert [request.range for request in server.asked(GRAPH)] == ["", f"bytes={SEGMENT}-", f"bytes={2 * SEGMENT}-"]
+    assert (len(cached(page)), segments(page)) == (1, 0)
 
 
 def test_a_full_cache_costs_one_notice_and_no_answer(context: BrowserContext, page: Page, server: FileServer) -> None:
