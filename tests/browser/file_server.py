@@ -6,7 +6,7 @@ import hashlib
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -141,7 +141,3 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _etag(data: bytes) -> str:
     return f'"{hashlib.sha256(data).hexdigest()[:16]}"'
-
-
-#: What a fixture that gives servers is: file server of a folder.
-Serve = Callable[[Path], FileServer]

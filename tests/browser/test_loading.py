@@ -6,38 +6,31 @@ The model is the tiny one with 10 MB of ballast in its file, so that a download 
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import onnx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 
 from edgeinfer_browser import NoBackendError
-from edgeinfer_browser.manifest import revision_of
 from tests.browser.client import Client, tried
 from tests.browser.conftest import FIREFOX, ROOT
 from tests.browser.file_server import Fault, FileServer, file_server
-
-GRAPH = "onnx/model_quantized.onnx"
-BALLAST = 10_000_000
-SEGMENT = 4 * 2**20
-
-_START = """async (model) => {
-  const { load } = await import(new URL("edgeinfer/edgeinfer.js", document.baseURI).href);
-  globalThis.events = [];
-  const onProgress = (event) => events.push(event);
-  const made = load({ task: "text-classification", model, tier: "wasm", onProgress });
-  globalThis.loading = made.then((pipeline) => (globalThis.pipeline = pipeline).info);
-  loading.catch(() => {});
-}"""
-
-_KEYS = """async (name) =>
-  (await (await caches.open(name)).keys()).map(({ url }) => new URL(url).pathname + new URL(url).search)"""
+from tests.browser.loads import (
+    GRAPH,
+    SEGMENT,
+    answers,
+    cached,
+    heavy_model,
+    kinds,
+    segments,
+    size_of,
+    start,
+    told,
+    wait,
+    wait_for_segments,
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +40,7 @@ def folder(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("edgeinfer", "blank.html"):
         (made / name).symlink_to(site / name)
     (made / "shim.js").symlink_to(ROOT / "edgeinfer_browser/_shim/shim.js")
-    _heavy_model(site / "models/tiny", made / "models/heavy", seed=1)
+    heavy_model(site / "models/tiny", made / "models/heavy", seed=1)
     return made
 
 
@@ -63,78 +56,6 @@ def context(chromium_without_adapter: Browser, server: FileServer) -> Iterator[B
     made = chromium_without_adapter.new_context(base_url=server.url)
     yield made
     made.close()
-
-
-def _heavy_model(tiny: Path, out: Path, seed: int) -> None:
-    """A copy of the tiny model whose file for WASM is heavy; its answers are the tiny one's."""
-    manifest = json.loads((tiny / "edgeinfer.json").read_text("utf-8"))
-    (out / "onnx").mkdir(parents=True, exist_ok=True)
-    for path in manifest["files"]:
-        (out / path).write_bytes((tiny / path).read_bytes())
-    model = onnx.load(str(tiny / GRAPH))
-    ballast = np.random.default_rng(seed).bytes(BALLAST // 2).hex()
-    onnx.helper.set_model_props(model, {"ballast": ballast})
-    data = model.SerializeToString()
-    (out / GRAPH).write_bytes(data)
-    variant = manifest["variants"]["q8"]
-    (entry,) = variant["files"]
-    entry.update(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
-    manifest["variants"] = {"q8": variant}
-    manifest["revision"] = revision_of(manifest)
-    (out / "edgeinfer.json").write_text(json.dumps(manifest), "utf-8")
-
-
-def start(page: Page, model: str = "models/heavy/") -> None:
-    """Begin to load, and do not wait."""
-    if page.url == "about:blank":
-        page.goto("blank.html")
-    page.evaluate(_START, model)
-
-
-def answers(page: Page) -> dict[str, Any]:
-    """``info`` of the pipeline, once it has loaded and given the right answer on WASM."""
-    page.evaluate("loading")
-    labels = page.evaluate("pipeline('great film')")
-    info: dict[str, Any] = page.evaluate("pipeline.info")
-    assert info["last"]["tier"] == "wasm"
-    assert labels[0]["label"] == "positive"
-    return info
-
-
-def kinds(info: dict[str, Any]) -> list[str]:
-    """What was given up."""
-    return [notice["kind"] for notice in info["notices"]]
-
-
-def told(page: Page) -> list[str]:
-    """The kinds of the notices that onProgress heard."""
-    events: list[dict[str, Any]] = page.evaluate("events")
-    return [event["kind"] for event in events if event["stage"] == "notice"]
-
-
-def cached(page: Page, end: str = GRAPH) -> list[str]:
-    """What the cache of whole files has under a path."""
-    keys: list[str] = page.evaluate(_KEYS, "edgeinfer-models-v1")
-    return [key for key in keys if f"{end}?" in key]
-
-
-def segments(page: Page) -> int:
-    """Segments that are kept of downloads."""
-    return len(page.evaluate(_KEYS, "edgeinfer-downloads-v1"))
-
-
-def wait_for_segments(page: Page, count: int) -> None:
-    _wait(page, "async () => (await (await caches.open('edgeinfer-downloads-v1')).keys()).length >= argument", count)
-
-
-def _wait(page: Page, condition: str, argument: Any) -> None:
-    """Wait for an async condition; Playwright's own wait takes the promise of false for true."""
-    pause = "new Promise((resolve) => setTimeout(resolve, 50))"
-    page.evaluate(f"async (argument) => {{ while (!(await ({condition})())) await {pause}; }}", argument)
-
-
-def size_of(server: FileServer) -> int:
-    return (server.folder / "models/heavy" / GRAPH).stat().st_size
 
 
 def test_a_cut_connection_is_taken_up_and_no_byte_comes_twice(page: Page, server: FileServer) -> None:
@@ -182,9 +103,7 @@ def test_two_tabs_download_once(context: BrowserContext, page: Page, server: Fil
     other = context.new_page()
     start(page)
     start(other)
-    _wait(
-        page, "async () => (await navigator.locks.query()).pending.some(({ name }) => name.includes(argument))", GRAPH
-    )
+    wait(page, "async () => (await navigator.locks.query()).pending.some(({ name }) => name.includes(argument))", GRAPH)
     hold.set()
     for each in (page, other):
         assert kinds(answers(each)) == []
@@ -344,11 +263,11 @@ def test_an_old_revision_goes_when_the_new_one_is_whole_and_not_before(
     page: Page, server: FileServer, folder: Path, site: Path
 ) -> None:
     other = folder / "models/changing"
-    _heavy_model(site / "models/tiny", other, seed=2)
+    heavy_model(site / "models/tiny", other, seed=2)
     start(page, "models/changing/")
     answers(page)
     (old,) = cached(page)
-    _heavy_model(site / "models/tiny", other, seed=3)
+    heavy_model(site / "models/tiny", other, seed=3)
     server.faults[GRAPH] = [Fault(404)]
     with pytest.raises(NoBackendError):
         Client(page).load("changing", api=None, tier="wasm")
