@@ -72,7 +72,8 @@ export class Files {
   async #find(file, signal, onProgress) {
     /** @type {Notice[]} */
     const notices = [];
-    const tell = (/** @type {Notice} */ notice) => notices.push(notice);
+    const tell = (/** @type {Notice} */ notice) =>
+      notices.some(({ kind }) => kind === notice.kind) || notices.push(notice);
     const cache = file.sha256 ? await openModelCache(tell) : null;
     if (!cache) return { blob: await this.#download(file, null, signal, onProgress), notices };
     const read = () => readCommitted(cache, file, tell);

@@ -40,17 +40,18 @@ export async function openModelCache(onNotice) {
  * @param {OnNotice} onNotice
  */
 export async function readCommitted(cache, file, onNotice) {
-  const response = await cache.match(keyOf(file));
-  if (!response) return null;
+  let why = "";
   try {
-    const blob = await response.blob();
+    const blob = await (await cache.match(keyOf(file)))?.blob();
+    if (!blob) return null;
     const wrong = await whatIsWrong(file, blob);
     if (!wrong) return blob;
-    onNotice(damagedEntry(file.url, wrong.message));
+    why = wrong.message;
   } catch (error) {
-    onNotice(damagedEntry(file.url, `it could not be read: ${error}`));
+    why = `it could not be read: ${error}`;
   }
-  await cache.delete(keyOf(file));
+  onNotice(damagedEntry(file.url, why));
+  await cache.delete(keyOf(file)).catch(() => false); // the commit will overwrite it
   return null;
 }
 

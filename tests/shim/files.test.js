@@ -161,6 +161,24 @@ for (const [why, kept] of [
   });
 }
 
+test("a cache entry that cannot be read is as good as a damaged one", async (context) => {
+  const caches = fakeCaches(context);
+  const open = caches.open.bind(caches);
+  let broken = true;
+  const match = async (/** @type {any} */ cache, /** @type {any} */ at) => {
+    if (broken && at === KEY) throw new Error("cannot be read");
+    return cache.match(at);
+  };
+  caches.open = async (name) => {
+    const cache = await open(name);
+    const put = (/** @type {[any, any]} */ ...each) => cache.put(...each).then(() => void (broken = false));
+    return { ...cache, put, match: (/** @type {any} */ at) => match(cache, at) };
+  };
+  fakeFetch(context, ok(DATA));
+  assert.deepEqual(await kinds(new Files()), ["cache_entry_damaged"]);
+  assert.deepEqual(await kinds(new Files()), []);
+});
+
 test("a damaged cache entry whose file cannot be had again does not come back", async (context) => {
   const caches = fakeCaches(context);
   caches.putFile(KEY, "damaged");
