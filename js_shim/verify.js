@@ -2,6 +2,7 @@
  * Verification: a file is what the model's manifest says it is, by size and sha256.
  * @module
  */
+/*! Has sha256 of @noble/hashes: The MIT License, Copyright (c) 2022 Paul Miller (https://paulmillr.com) */
 import { sha256 as library } from "@noble/hashes/sha2.js";
 import { ShimError } from "./shim_error.js";
 
