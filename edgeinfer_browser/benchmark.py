@@ -12,13 +12,13 @@ from typing import Any
 
 from edgeinfer_browser.backends.onnxruntime_web import OnnxRuntimeWeb
 from edgeinfer_browser.errors import InputError
-from edgeinfer_browser.pipelines import TextClassificationPipeline
+from edgeinfer_browser.pipelines import TextPipeline
 
 #: Pairs that are thrown away first: the JavaScript and WebAssembly compilers are still at work.
 WARM_UP = 10
 
 
-async def time_pairs(pipe: TextClassificationPipeline, text: str, pairs: int) -> dict[str, Any]:
+async def time_pairs(pipe: TextPipeline, text: str, pairs: int) -> dict[str, Any]:
     """Time ``pairs`` pairs on the pipeline's local tier.
 
     Returns:

@@ -72,6 +72,8 @@ class SessionSpec:
     files: tuple[tuple[str, str], ...]
     #: Seconds that starting the worker, the runtime and the session may take in all.
     timeout: float
+    #: Names of the outputs that runs give; () is all of them.
+    outputs: tuple[str, ...] = ()
 
 
 class Bridge(Protocol):
@@ -180,6 +182,7 @@ class PyodideBridge:
             "moduleUrl": spec.module_url,
             "wasmUrl": spec.wasm_url,
             "files": [{"path": path, "key": key} for path, key in spec.files],
+            "outputs": list(spec.outputs),
             "timeout": spec.timeout,
         }
         made = _object(await self._call("createSession", arguments))

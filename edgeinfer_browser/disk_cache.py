@@ -26,6 +26,9 @@ if sys.platform != "win32":
 #: Seconds after which a download that nobody went on with is given up.
 STALE_SECONDS = 24 * 3600
 
+#: Where a packed model's files lie: its own folder, its graphs', and that of sentence-transformers' pooling.
+PACKED_FOLDERS = ("", "onnx/", "1_Pooling/")
+
 
 def place_of(url: str, on_notice: OnNotice | None = None) -> Path:
     """Where the file of a URL lies, or would lie."""
@@ -75,8 +78,8 @@ def commit(partial: Path, place: Path) -> None:
 def forget_old_revisions(folder: str, current: Iterable[tuple[str, str]]) -> None:
     """Remove the files of a model folder that its current revision, (URL, sha256) of each, does not have."""
     kept = {place_of(url) for url, _ in current}
-    for base in (folder, f"{folder}onnx/"):
-        place = place_of(base)
+    for below in PACKED_FOLDERS:
+        place = place_of(f"{folder}{below}")
         for path in place.iterdir() if place.is_dir() else ():
             if path.is_file() and path not in kept and path.suffix != ".part":
                 path.unlink(missing_ok=True)

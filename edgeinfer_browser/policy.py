@@ -4,11 +4,14 @@ The default is webgpu, then wasm, then api. A tier is refused, with a sentence, 
 disappoint: a software adapter, a dtype that needs ``shader-f16``, a tensor larger than the binding limit, too little
 memory, no WebAssembly SIMD. Forcing a tier lifts the refusals that are about taste (software adapter, memory), never
 those that are about possibility.
+
+A packed model's manifest may advise against a dtype on a tier, because its measured answers stray from fp32's. Such a
+dtype is taken only where there is no other, and after all other local candidates; asked for by name it is obeyed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from edgeinfer_browser.capabilities import Capabilities
@@ -26,9 +29,9 @@ DTYPES_BY_TIER: Mapping[str, tuple[str, ...]] = {
     "native": ("q8", "fp32", "q4"),
 }
 
-#: WASM memory of a session: the runtime's own, and at worst about 2.6 times a single-file model (measured).
-_RUNTIME_BYTES = 16 * 2**20
-_MODEL_FACTOR = 2.6
+#: WASM memory of a session (measured): the runtime's own bytes, and how often the .onnx file is held at once.
+WASM_RUNTIME_BYTES = 16 * 2**20
+WASM_GRAPH_FACTOR = 2.6
 #: The share of the reported device memory that one model may take.
 _MEMORY_SHARE = 0.25
 
@@ -95,14 +98,18 @@ class Candidate:
 
     tier: str
     dtype: str | None
+    #: False where the manifest advises against the dtype: the last resort of this device.
+    advised: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A tier that is not worth trying, and why."""
+    """A tier that is not worth trying, or one dtype that is passed over there or tried last, and why."""
 
     tier: str
     reason: str
+    #: None when the reason is the whole tier's.
+    dtype: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +153,26 @@ def choose(capabilities: Capabilities, manifest: ModelManifest, policy: Policy, 
     tiers = [tier for tier in policy.tiers if policy.forced_tier or _exists(tier, capabilities.host)]
     outcomes = [outcome for tier in tiers for outcome in _consider(tier, capabilities, manifest, policy, api, shortcut)]
     return Choice(
-        tuple(outcome for outcome in outcomes if isinstance(outcome, Candidate)),
+        _advised_first([outcome for outcome in outcomes if isinstance(outcome, Candidate)]),
         tuple(outcome for outcome in outcomes if isinstance(outcome, Refusal)),
     )
+
+
+def wasm_bytes(files: Sequence[int]) -> int:
+    """About how much WASM memory a session takes, in bytes.
+
+    Args:
+        files: bytes of the .onnx file, which is copied while it is parsed, then of its external data files, each of
+            which is held once.
+    """
+    graph, *data = files
+    return int(WASM_RUNTIME_BYTES + WASM_GRAPH_FACTOR * graph + sum(data))
+
+
+def _advised_first(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Local candidates that are advised against go behind the other local ones; the API keeps its place."""
+    local = iter(sorted((each for each in candidates if each.tier in LOCAL_TIERS), key=lambda each: not each.advised))
+    return tuple(next(local) if each.tier in LOCAL_TIERS else each for each in candidates)
 
 
 def _exists(tier: str, host: str) -> bool:
@@ -158,7 +182,7 @@ def _exists(tier: str, host: str) -> bool:
 
 def _consider(
     tier: str, device: Capabilities, manifest: ModelManifest, policy: Policy, api: bool, shortcut: str | None
-) -> list[Candidate] | list[Refusal]:
+) -> list[Candidate | Refusal]:
     if tier == "api":
         return [Candidate("api", None)] if api else [Refusal("api", "No API base URL was given.")]
     reason = shortcut or _tier_refusal(tier, device, policy)
@@ -191,16 +215,39 @@ def _webgpu_tier_refusal(device: Capabilities, policy: Policy) -> str | None:
     return None
 
 
-def _dtypes(
-    tier: str, device: Capabilities, manifest: ModelManifest, policy: Policy
-) -> list[Candidate] | list[Refusal]:
+def _dtypes(tier: str, device: Capabilities, manifest: ModelManifest, policy: Policy) -> list[Candidate | Refusal]:
     """The best dtype of a packed model; each that may be, where only the download tells which files there are."""
     wanted = (policy.dtype,) if policy.dtype else DTYPES_BY_TIER[tier]
     why = {dtype: _dtype_refusal(tier, dtype, device, manifest, policy) for dtype in wanted}
-    feasible = [Candidate(tier, dtype) for dtype, reason in why.items() if reason is None]
-    if feasible:
-        return feasible[:1] if manifest.packed else feasible
-    return [Refusal(tier, "; ".join(f"{dtype}: {reason}" for dtype, reason in why.items()))]
+    feasible = [dtype for dtype, reason in why.items() if reason is None]
+    if not feasible:
+        return [Refusal(tier, "; ".join(f"{dtype}: {reason}" for dtype, reason in why.items()))]
+    if not manifest.packed or policy.dtype:
+        return [Candidate(tier, dtype) for dtype in feasible]
+    return _best(tier, feasible, _not_advised(tier, manifest))
+
+
+def _best(tier: str, feasible: Sequence[str], poor: Mapping[str, str]) -> list[Candidate | Refusal]:
+    """The first dtype that is not ``poor``, else the first; and why those before it are not taken, or it is the last.
+
+    Args:
+        tier: the tier.
+        feasible: dtypes that could run, best first.
+        poor: dtype -> why the manifest advises against it on this tier.
+    """
+    best = next((dtype for dtype in feasible if dtype not in poor), feasible[0])
+    before = feasible[: feasible.index(best)]
+    passed = [Refusal(tier, f"It is advised against: {poor[dtype]}.", dtype) for dtype in before]
+    if best not in poor:
+        return [*passed, Candidate(tier, best)]
+    last = f"It is advised against, and tried after all other local files: {poor[best]}."
+    return [Refusal(tier, last, best), Candidate(tier, best, advised=False)]
+
+
+def _not_advised(tier: str, manifest: ModelManifest) -> dict[str, str]:
+    """dtype -> why the manifest's advice is against it on this tier; measured when the model was packed."""
+    advice = manifest.advice or {}
+    return {entry["dtype"]: entry["why"] for entry in advice.get("not_advised", ()) if entry["tier"] == tier}
 
 
 def _dtype_refusal(tier: str, dtype: str, device: Capabilities, manifest: ModelManifest, policy: Policy) -> str | None:
@@ -227,7 +274,7 @@ def _webgpu_dtype_refusal(variant: Variant, device: Capabilities) -> str | None:
 def _memory_refusal(variant: Variant, device: Capabilities) -> str | None:
     if device.device_memory is None:  # unknown is not little
         return None
-    needed = _RUNTIME_BYTES + _MODEL_FACTOR * variant.bytes
+    needed = wasm_bytes([file.bytes for file in variant.files])
     budget = device.device_memory * 2**30 * _MEMORY_SHARE
     if needed <= budget:
         return None

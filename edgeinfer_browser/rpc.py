@@ -7,24 +7,27 @@ camelCase on that side and snake_case on this one; ``_OPTIONS`` is the list of w
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from edgeinfer_browser.errors import InputError, UnknownNameError, to_fields
-from edgeinfer_browser.pipelines import TextClassificationPipeline, pipeline
+from edgeinfer_browser.pipelines import TextPipeline, pipeline
 
 #: What the page may ask of ``pipeline()``; the names are the same on both sides.
-_OPTIONS = ("task", "model", "api", "policy", "tier", "dtype")
+_OPTIONS = ("task", "model", "api", "policy", "tier", "dtype", "head")
+
+#: What the page may ask of a call: its name there -> its name here. Each pipeline has some of them.
+_CALL_OPTIONS = {"topK": "top_k", "head": "head", "pooling": "pooling", "normalize": "normalize"}
 
 #: The live pipelines. Numbers are the page's, so a progress event can name one that is still loading.
-_pipelines: dict[int, TextClassificationPipeline] = {}
+_pipelines: dict[int, TextPipeline] = {}
 
 
 async def handle(method: str, params: str, emit: Callable[[str], None]) -> str:
     """Do one thing for the page; the answer is the JSON of ``{"result"}`` or ``{"error"}``.
 
     Args:
-        method: ``load``, ``call``, ``dispose`` or ``bench``.
+        method: ``load``, ``call``, ``allHeads``, ``dispose`` or ``bench``.
         params: the JSON of its parameters (``PageRequest`` in ``js_shim/protocol.d.ts``).
         emit: takes the JSON of an event for the page.
     """
@@ -49,11 +52,27 @@ async def _load(params: dict[str, Any], emit: Callable[[str], None]) -> dict[str
 
 async def _call(params: dict[str, Any], _emit: object) -> dict[str, Any]:
     pipe = _find(params["pipeline"])
-    options = {"top_k": params["options"]["topK"]} if "topK" in params["options"] else {}
-    labels = await pipe(params["inputs"], **options)
+    result = await pipe(params["inputs"], **_call_options(params["options"], pipe.options))
+    return _answer(pipe, result)
+
+
+async def _all_heads(params: dict[str, Any], _emit: object) -> dict[str, Any]:
+    pipe = _find(params["pipeline"])
+    return _answer(pipe, await pipe.all_heads(params["inputs"], **_call_options(params["options"], ("top_k",))))
+
+
+def _answer(pipe: TextPipeline, result: object) -> dict[str, Any]:
     # The page has the capabilities since load(), and they do not change.
     info = {name: value for name, value in pipe.info.to_json().items() if name != "capabilities"}
-    return {"labels": labels, "info": info}
+    return {"result": result, "info": info}
+
+
+def _call_options(given: dict[str, Any], taken: Collection[str]) -> dict[str, Any]:
+    """The options by their names here. One that would change nothing is refused, not passed over."""
+    for name in given:
+        if _CALL_OPTIONS.get(name) not in taken:
+            raise UnknownNameError.of("option", name, [known for known, here in _CALL_OPTIONS.items() if here in taken])
+    return {_CALL_OPTIONS[name]: value for name, value in given.items()}
 
 
 async def _dispose(params: dict[str, Any], _emit: object) -> dict[str, Any]:
@@ -70,11 +89,11 @@ async def _bench(params: dict[str, Any], _emit: object) -> dict[str, Any]:
     return dict(await time_pairs(_find(params["pipeline"]), params["text"], params["pairs"]))
 
 
-def _find(number: int) -> TextClassificationPipeline:
+def _find(number: int) -> TextPipeline:
     pipe = _pipelines.get(number)
     if pipe is None:
         raise InputError(f"Pipeline {number} was disposed of. Load it again.", pipeline=number)
     return pipe
 
 
-_METHODS = {"load": _load, "call": _call, "dispose": _dispose, "bench": _bench}
+_METHODS = {"load": _load, "call": _call, "allHeads": _all_heads, "dispose": _dispose, "bench": _bench}

@@ -64,9 +64,17 @@ def from_frame(header: str, payload: bytes | memoryview) -> dict[str, Tensor]:
     return tensors
 
 
-def infer_request(tensors: Tensors, *, request_id: str = "", **parameters: str) -> tuple[bytes, dict[str, str]]:
-    """An OIP v2 infer request with binary inputs that asks for binary outputs: ``(body, headers)``."""
+def infer_request(
+    tensors: Tensors, outputs: Sequence[str] = (), *, request_id: str = "", **parameters: str
+) -> tuple[bytes, dict[str, str]]:
+    """An OIP v2 infer request with binary inputs that asks for binary outputs, all when none is named.
+
+    Returns:
+        ``(body, headers)``.
+    """
     head: dict[str, Any] = {"parameters": {"binary_data_output": True, **parameters}}
+    if outputs:
+        head["outputs"] = [{"name": name} for name in outputs]
     if request_id:
         head["id"] = request_id
     return _binary_message({**head, "inputs": [_binary_entry(name, t) for name, t in tensors.items()]}, tensors)

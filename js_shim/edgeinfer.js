@@ -1,11 +1,12 @@
 /**
- * The page's client: `load()` gives a function that classifies. By import, or by a script tag, which puts
+ * The page's client: `load()` gives a function that classifies, or that embeds. By import, or by a script tag, which puts
  * `edgeinfer.load` on the page.
  *
  *     const sentiment = await load({ task: "text-classification", model: "/models/sentiment/", api: "/api/" });
  *     await sentiment("I love it"); // [{ label: "positive", score: 0.99 }]
  * @module
  */
+import { parameters } from "./answers.js";
 import { within } from "./deadline.js";
 import { remoteOnlyReason } from "./gate.js";
 import NAMES from "./names.json" with { type: "json" };
@@ -15,16 +16,18 @@ import { PythonClient } from "./python_client.js";
 import { ShimError } from "./shim_error.js";
 
 /** @typedef {import("./protocol").Label} Label */
+/** @typedef {import("./protocol").AllHeads} AllHeads */
 /** @typedef {import("./protocol").Progress} Progress */
 
 /**
  * @typedef {object} LoadOptions
- * @property {string} task `"text-classification"`
+ * @property {string} task `"text-classification"` or `"feature-extraction"`
  * @property {string} model URL of the model folder
  * @property {string} [api] base URL of the API tier; without it, local tiers only
  * @property {"prefer-local" | "only-local" | "prefer-remote" | "only-remote" | "fastest" | "strict"} [policy]
  * @property {"webgpu" | "wasm" | "api"} [tier] force one tier
  * @property {"fp32" | "fp16" | "q8" | "q4" | "q4f16"} [dtype] force one dtype
+ * @property {string} [head] the classifier to ask, of a model that has several; the default is its first
  * @property {"wait" | "api"} [whileLoading] `"api"` answers from the API until the local tier is ready; the default
  *   sends no text anywhere
  * @property {(progress: Progress) => void} [onProgress]
@@ -40,13 +43,24 @@ import { ShimError } from "./shim_error.js";
  * @property {{tier: string, dtype: string | null, latency_ms: number, texts: number} | null} last the last call
  * @property {{kind: string, message: string}[]} [notices] what was given up to get the right answer all the same
  * @property {boolean | null} persisted whether the browser promised not to evict the model; null when not known
+ * @property {string[]} [heads] the model's heads
+ * @property {string[]} [notes] what is done otherwise than one might think, and why
  * @property {string} [error] why the local tier could not be loaded, when the API answers in its place
  */
 
 /**
  * @typedef {object} CallOptions
  * @property {number | null} [topK] labels of each text, best first; null gives all (the default is 1)
+ * @property {string} [head] the classifier to ask, in place of the one given to `load()`
+ * @property {"mean" | "cls" | "none"} [pooling] of a plain folder whose graph does not pool
+ * @property {boolean} [normalize] bring embeddings to length 1
  * @property {AbortSignal} [signal] gives the call up
+ */
+
+/**
+ * What `load()` gives: called with a text or a list of texts, it gives `Label[]` (`"text-classification"`) or an
+ * embedding, an array of numbers (`"feature-extraction"`); for a list an array of those.
+ * @typedef {Pipeline & ((inputs: string | string[], options?: CallOptions) => Promise<any>)} Loaded
  */
 
 /** Seconds that Pyodide may take to start: out of memory, it can hang instead of failing. */
@@ -57,7 +71,7 @@ const clients = new Map();
 
 /**
  * @param {LoadOptions} options
- * @returns {Promise<((inputs: string | string[], options?: CallOptions) => Promise<any>) & Pipeline>}
+ * @returns {Promise<Loaded>}
  */
 export async function load(options) {
   const pipeline = new Pipeline(options);
@@ -68,6 +82,10 @@ export async function load(options) {
     Object.defineProperties(call, {
       info: { get: () => ({ ...pipeline.info, persisted: pipeline.persisted }) },
       ready: { get: () => pipeline.ready },
+      allHeads: {
+        value: (/** @type {any} */ inputs, /** @type {any} */ callOptions) =>
+          pipeline.allHeads(inputs, callOptions),
+      },
       dispose: { value: () => pipeline.dispose() },
       bench: {
         value: (/** @type {string} */ text, /** @type {number} */ pairs) => pipeline.bench(text, pairs),
@@ -192,32 +210,57 @@ class Pipeline {
    * @param {string | string[]} inputs
    * @param {CallOptions} [options]
    */
-  async call(inputs, { signal, ...options } = {}) {
-    if (this.#disposed) throw new ShimError("InputError", "This pipeline was disposed of. Load it again.");
-    signal?.throwIfAborted();
-    if (this.remoteOnly || !this.#generation) return this.#predict(inputs, { signal, ...options });
-    if (this.#generation !== this.client.generation) await this.#loadLocal(); // its worker died
-    const params = { pipeline: this.number, inputs: jsonInput(inputs), options };
-    const { labels, info } = await unlessAborted(this.client.ask("call", params), signal);
-    this.info = { ...this.info, ...info };
-    return labels;
+  call(inputs, options) {
+    return this.#ask("call", inputs, options);
   }
 
   /**
+   * What every head says of a text, and its embedding, from one run.
+   * @param {string | string[]} inputs
+   * @param {{topK?: number | null, signal?: AbortSignal}} [options] topK: labels of each head (the default is all)
+   * @returns {Promise<any>} `AllHeads`, or for a list an array of those
+   */
+  allHeads(inputs, options) {
+    return this.#ask("allHeads", inputs, options);
+  }
+
+  /**
+   * @param {"call" | "allHeads"} method
+   * @param {string | string[]} inputs
+   * @param {CallOptions} [options]
+   */
+  async #ask(method, inputs, { signal, ...options } = {}) {
+    if (this.#disposed) throw new ShimError("InputError", "This pipeline was disposed of. Load it again.");
+    signal?.throwIfAborted();
+    if (this.remoteOnly || !this.#generation) return this.#predict(method, inputs, { signal, ...options });
+    if (this.#generation !== this.client.generation) await this.#loadLocal(); // its worker died
+    const params = { pipeline: this.number, inputs: jsonInput(inputs), options };
+    const { result, info } = await unlessAborted(this.client.ask(method, params), signal);
+    this.info = { ...this.info, ...info };
+    return result;
+  }
+
+  /**
+   * @param {"call" | "allHeads"} method
    * @param {string | string[]} inputs
    * @param {CallOptions} options
    */
-  async #predict(inputs, { topK, signal }) {
-    const { model, api = "" } = this.options;
+  async #predict(method, inputs, { signal, ...options }) {
+    const { model, task, head, api = "" } = this.options;
+    const all = method === "allHeads";
+    /** @type {import("./answers.js").Kind} */
+    const kind = all ? "heads" : task === "feature-extraction" ? "embeddings" : "labels";
+    const wanted = parameters(all ? options : { head, ...options });
     const started = performance.now();
     /** @type {string | null} */
     let dtype = null;
     const onDtype = (/** @type {string | null} */ told) => (dtype = told);
-    const labels = await predict({ api, model, inputs: jsonInput(inputs), topK, signal, onDtype });
+    const asked = { api, model, task, kind, inputs: jsonInput(inputs), signal, onDtype };
+    const result = await predict({ ...asked, parameters: all ? { ...wanted, all_heads: true } : wanted });
     const texts = Array.isArray(inputs) ? inputs.length : 1;
     this.info.last = { tier: "api", dtype, latency_ms: performance.now() - started, texts };
     if (this.info.tier === "api") this.info.dtype = dtype;
-    return labels;
+    return result;
   }
 
   /**

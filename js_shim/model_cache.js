@@ -11,8 +11,8 @@ import { whatIsWrong } from "./verify.js";
 
 const CACHE_NAME = "edgeinfer-models-v1";
 
-/** Where a packed model's files lie below its folder. */
-const PACKED_PATH = /^(onnx\/)?[^/]+$/;
+/** Where a packed model's files lie below its folder: graphs, the pooling of sentence-transformers, all others. */
+const PACKED_PATH = /^((onnx|1_Pooling)\/)?[^/]+$/;
 
 /** @param {Pick<FileSpec, "url" | "sha256">} file */
 export const keyOf = ({ url, sha256 }) => (sha256 ? `${url}?sha256=${sha256}` : url);

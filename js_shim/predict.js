@@ -3,6 +3,7 @@
  * as `edgeinfer_browser/backends/remote.py`.
  * @module
  */
+import { isAnswer } from "./answers.js";
 import { tooLate } from "./deadline.js";
 import { ShimError } from "./shim_error.js";
 
@@ -12,40 +13,43 @@ const RETRIED = new Set([429, 502, 503, 504]);
 const PAUSES = [250, 1000, null];
 const LONGEST_WAIT = 30_000;
 
-/** @typedef {import("./protocol").Label} Label */
-
 /** Texts in one request: a long list must not run into the server's limits or the request's deadline. */
 const TEXTS_PER_REQUEST = 256;
 
 /**
- * @param {object} call
- * @param {string} call.api base URL of the API
- * @param {string} call.model URL of the model folder; its last part is the model's name there
- * @param {unknown} call.inputs a text or a list of texts; the server says what is wrong with anything else
- * @param {number | null} [call.topK]
- * @param {AbortSignal} [call.signal]
- * @param {(dtype: string | null) => void} [call.onDtype] told which dtype the server ran
- * @returns {Promise<Label[] | Label[][]>}
+ * @typedef {object} Call
+ * @property {string} api base URL of the API
+ * @property {string} model URL of the model folder; its last part is the model's name there
+ * @property {string} [task] what is wanted of it; the server's default is what the model was packed for
+ * @property {import("./answers.js").Kind} [kind] what must come back (the default is labels)
+ * @property {unknown} inputs a text or a list of texts; the server says what is wrong with anything else
+ * @property {Record<string, unknown>} [parameters] by the names that `/predict` has
+ * @property {AbortSignal} [signal]
+ * @property {(dtype: string | null) => void} [onDtype] told which dtype the server ran
+ */
+
+/**
+ * @param {Call} call
+ * @returns {Promise<any>} what one text gives, or a list of that
  */
 export async function predict(call) {
   const { inputs } = call;
   if (!Array.isArray(inputs) || inputs.length <= TEXTS_PER_REQUEST) return predictOnce(call);
-  const labels = [];
+  const results = [];
   for (let at = 0; at < inputs.length; at += TEXTS_PER_REQUEST) {
-    const part = await predictOnce({ ...call, inputs: inputs.slice(at, at + TEXTS_PER_REQUEST) });
-    labels.push(.../** @type {Label[][]} */ (part));
+    results.push(...(await predictOnce({ ...call, inputs: inputs.slice(at, at + TEXTS_PER_REQUEST) })));
   }
-  return labels;
+  return results;
 }
 
-/** @param {Parameters<typeof predict>[0]} call */
-async function predictOnce({ api, model, inputs, topK, signal, onDtype }) {
+/** @param {Call} call */
+async function predictOnce(call) {
+  const { api, model, task, inputs, parameters = {}, signal } = call;
   const url = new URL("predict", new URL(api.endsWith("/") ? api : `${api}/`, location.href)).href;
-  const parameters = topK === undefined ? {} : { top_k: topK };
-  const body = JSON.stringify({ model: modelName(model), inputs, parameters });
+  const body = JSON.stringify({ model: modelName(model), task, inputs, parameters });
   for (const pause of PAUSES) {
     try {
-      return await post(url, body, signal, onDtype);
+      return await post(url, body, call);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       await pauseAfter(error, pause);
@@ -79,10 +83,9 @@ function mayRetry({ name, details }) {
 /**
  * @param {string} url
  * @param {string} body
- * @param {AbortSignal} [outer]
- * @param {(dtype: string | null) => void} [onDtype]
+ * @param {Call} call
  */
-async function post(url, body, outer, onDtype) {
+async function post(url, body, { signal: outer, onDtype, inputs, kind = "labels" }) {
   const late = AbortSignal.timeout(REQUEST_SECONDS * 1000);
   const signal = outer ? AbortSignal.any([outer, late]) : late;
   let response;
@@ -101,11 +104,11 @@ async function post(url, body, outer, onDtype) {
     throw new ShimError("RemoteError", why, { url });
   }
   const answer = parse(text);
-  if (response.ok && isLabels(answer)) {
+  if (response.ok && isAnswer(answer, kind, Array.isArray(inputs))) {
     onDtype?.(response.headers.get("edgeinfer-dtype"));
     return answer;
   }
-  throw refusal(url, response, answer);
+  throw refusal(url, response, answer, kind);
 }
 
 /** @param {string} text */
@@ -115,15 +118,6 @@ function parse(text) {
   } catch {
     return undefined;
   }
-}
-
-/**
- * @param {any} answer
- * @returns {boolean}
- */
-function isLabels(answer) {
-  if (!Array.isArray(answer)) return false;
-  return answer.every((item) => (Array.isArray(item) ? isLabels(item) : typeof item?.label === "string"));
 }
 
 /**
@@ -140,8 +134,9 @@ function retryAfter(header) {
  * @param {string} url
  * @param {Response} response
  * @param {any} answer
+ * @param {string} kind
  */
-function refusal(url, response, answer) {
+function refusal(url, response, answer, kind) {
   const { status } = response;
   const said = typeof answer?.error === "string" ? `: ${answer.error}` : ".";
   const details = { url, status, retry_after: retryAfter(response.headers.get("retry-after") ?? "") };
@@ -150,7 +145,7 @@ function refusal(url, response, answer) {
   if (status === 422 || status === 413)
     return new ShimError("InputError", said.slice(2) || `${url} answered ${status}.`, details);
   if (status === 200) {
-    const why = `${url} answered 200, but not with labels. Check that the API base URL points at "edgeinfer serve".`;
+    const why = `${url} answered 200, but not with ${kind}. Check that the API base URL points at "edgeinfer serve".`;
     return new ShimError("RemoteError", why, details);
   }
   return new ShimError("RemoteError", `${url} answered ${status}${said}`, details);

@@ -131,6 +131,8 @@ export interface CreateArguments {
   moduleUrl: string;
   wasmUrl: string;
   files: { path: string; key: string }[];
+  /** Names of the outputs that runs give; all when there is none. */
+  outputs?: string[];
   timeout: number;
 }
 
@@ -143,6 +145,7 @@ export type SessionRequest =
       moduleUrl: string;
       wasmUrl: string;
       files: { path: string; blob: Blob }[];
+      outputs?: string[];
     }
   | { type: "memory"; id: number }
   | { type: "run"; id: number; tensors: TensorEntry[]; payload: Uint8Array }
@@ -158,7 +161,7 @@ export interface SessionAnswer {
 /** Page -> Python worker. */
 export interface PageRequest {
   id: number;
-  method: "boot" | "load" | "call" | "dispose" | "bench";
+  method: "boot" | "load" | "call" | "allHeads" | "dispose" | "bench";
   params: Record<string, unknown>;
 }
 
@@ -184,4 +187,10 @@ export interface Progress {
 export interface Label {
   label: string;
   score: number;
+}
+
+/** One run of a model with heads; `embedding` is null where its graph gives none. */
+export interface AllHeads {
+  embedding: number[] | null;
+  heads: Record<string, Label[]>;
 }

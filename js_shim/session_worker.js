@@ -12,6 +12,8 @@ import { packOutputs, unpackFeeds } from "./tensor_frame.js";
 let ort;
 /** @type {any} */
 let session;
+/** Names of the outputs that runs give. @type {string[]} */
+let fetches = [];
 /** @type {Promise<unknown>} */
 let tail = Promise.resolve();
 /** The linear memories that the runtime made in this worker. @type {WebAssembly.Memory[]} */
@@ -47,7 +49,7 @@ function handle(request) {
 }
 
 /** @param {Extract<SessionRequest, {type: "create"}>} request */
-async function create({ executionProvider, moduleUrl, wasmUrl, files }) {
+async function create({ executionProvider, moduleUrl, wasmUrl, files, outputs = [] }) {
   const [[model, ...data]] = await Promise.all([readAll(files), start(moduleUrl, wasmUrl)]);
   try {
     session = await ort.InferenceSession.create(model.data, {
@@ -58,6 +60,7 @@ async function create({ executionProvider, moduleUrl, wasmUrl, files }) {
   } catch (error) {
     throw (await diagnose(moduleUrl, wasmUrl)) ?? error;
   }
+  fetches = outputs.length ? outputs : session.outputNames;
   return {
     inputNames: session.inputNames,
     outputNames: session.outputNames,
@@ -136,7 +139,7 @@ function whatIsWrong(response) {
 
 /** @param {Record<string, any>} feeds */
 async function run(feeds) {
-  const outputs = await session.run(feeds);
+  const outputs = await session.run(feeds, fetches);
   try {
     return packOutputs(outputs);
   } finally {
@@ -154,7 +157,7 @@ async function time(feeds, runs) {
   const milliseconds = [];
   for (let index = 0; index < runs; index++) {
     const before = performance.now();
-    const outputs = await session.run(feeds);
+    const outputs = await session.run(feeds, fetches);
     milliseconds.push(performance.now() - before);
     dispose(outputs);
   }

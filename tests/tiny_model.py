@@ -31,6 +31,12 @@ def make(out: Path, source: Path) -> Path:
     (source / "tokenizer.json").write_text(json.dumps(tokenizer()))
     # In a process of its own: Playwright's sync API has an event loop running in this one.
     words = ["pack", str(source), str(out), "--task", "text-classification", "--license", "Apache-2.0"]
+    words += [
+        "--dtypes",
+        "fp32,q8",
+        "--keep-variants",
+        "--skip-browser-check",
+    ]  # quick, and the graphs stay as they are
     subprocess.run([sys.executable, "-m", "edgeinfer_browser.cli", *words], check=True, stdout=subprocess.DEVNULL)
     return out
 

@@ -6,12 +6,14 @@ Each source is one file of ``id <tab> mean rating <tab> text`` lines; at least 2
     from sentiment_data import load_split
     load_split("evaluation")  # 1,000 LabelledText; the others are "train" and "calibration"
 
-``python tools/sentiment_data.py`` prints how many texts each split has.
+``python tools/sentiment_data.py`` writes them to ``.cache/sentiment/<split>.jsonl``, as ``edgeinfer head fit`` and
+``edgeinfer evaluate`` read them: ``{"text", "label", "document"}`` on each line.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import random
 import re
 import sys
@@ -25,6 +27,14 @@ from typing import Literal, get_args
 from fetch_sources import TEXTS
 
 Split = Literal["train", "calibration", "evaluation"]
+
+ROOT = Path(__file__).resolve().parent.parent
+WRITTEN = ROOT / ".cache" / "sentiment"
+NOTICE = """Texts and ratings: vaderSentiment 3.2.1 (C.J. Hutto, MIT). Hutto, C.J. & Gilbert, E.E. (2014): VADER: A
+Parsimonious Rule-based Model for Sentiment Analysis of Social Media Text. ICWSM-14. Here: without neutral and repeated
+texts, with the sign of the mean rating as the label.
+"""
+LABELS = ("negative", "positive")
 
 SEED = 20140601
 EVALUATION = 1000
@@ -143,13 +153,27 @@ def load_split(split: Split) -> list[LabelledText]:
     return list(_all_splits()[split])
 
 
+def write_split(split: Split, folder: Path = WRITTEN) -> Path:
+    """Write one split as JSONL; its path."""
+    lines = [
+        json.dumps({"text": text.text, "label": LABELS[text.label], "document": f"{text.source}/{text.document}"})
+        for text in load_split(split)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "NOTICE").write_text(NOTICE, encoding="utf-8")
+    path = folder / f"{split}.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
 def main() -> int:
-    """Print the size of each split."""
+    """Write each split, and print its size."""
     for split in get_args(Split):
         texts = load_split(split)
         sources = Counter(text.source for text in texts)
         positive = sum(text.label for text in texts) / len(texts)
-        print(f"{split}: {len(texts)} texts, {positive:.1%} positive, {dict(sorted(sources.items()))}")
+        path = write_split(split).relative_to(ROOT)
+        print(f"{path}: {len(texts)} texts, {positive:.1%} positive, {dict(sorted(sources.items()))}")
     return 0
 
 

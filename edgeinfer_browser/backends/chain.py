@@ -37,7 +37,7 @@ class Chain:
         manifest: ModelManifest,
         on_attempt: OnAttempt | None = None,
     ) -> None:
-        self.attempts = [Attempt(refusal.tier, None, False, refusal.reason) for refusal in choice.refusals]
+        self.attempts = [Attempt(refusal.tier, refusal.dtype, False, refusal.reason) for refusal in choice.refusals]
         self.current: Backend | None = None
         #: The backend that gave the latest answer: with calls side by side, not always the current one.
         self.answered: Backend | None = None

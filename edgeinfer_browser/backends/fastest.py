@@ -35,14 +35,15 @@ class Fastest:
 
     async def order(self, choice: Choice, make: Callable[[Candidate], Backend]) -> Choice:
         """The choice with its local candidates in order; unmeasured when there is nothing to measure with."""
-        local = [c for c in choice.candidates if c.tier in LOCAL_TIERS]
+        # What is advised against stays behind, however fast it is.
+        local = [c for c in choice.candidates if c.tier in LOCAL_TIERS and c.advised]
         if len(local) < 2 or not self._manifest.golden_inputs:
             return choice
         seconds = await self._recall()
         if not seconds.keys() >= {_name(c) for c in local}:
             seconds = await self._measure(local, make)
         ranked = sorted(local, key=lambda c: seconds[_name(c)])
-        others = [c for c in choice.candidates if c.tier not in LOCAL_TIERS]
+        others = [c for c in choice.candidates if c not in local]
         return Choice((*ranked, *others), choice.refusals)
 
     async def _recall(self) -> dict[str, float]:

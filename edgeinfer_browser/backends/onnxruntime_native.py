@@ -27,6 +27,7 @@ class OnnxRuntimeNative:
         self.dtype: str | None = dtype
         self._folder = folder
         self._variant = manifest.variant(dtype)
+        self._outputs = manifest.wanted_outputs
         self._on_download = on_download
         self._session: onnxruntime.InferenceSession | None = None
 
@@ -50,11 +51,11 @@ class OnnxRuntimeNative:
             raise SessionError("The native session is not loaded, or was closed.", tier=self.tier)
         return self._session
 
-    async def run(self, feeds: Feeds) -> dict[str, Tensor]:
-        """One run, in a thread."""
-        outputs = await asyncio.to_thread(self._run, feeds)
-        require_finite(outputs, self.tier)
-        return outputs
+    async def run(self, feeds: Feeds, outputs: Sequence[str] = ()) -> dict[str, Tensor]:
+        """One run, in a thread; for the outputs named, or those that the manifest's tasks read."""
+        answered = await asyncio.to_thread(self._run, feeds, outputs or self._outputs)
+        require_finite(answered, self.tier)
+        return answered
 
     async def run_many(self, batches: Sequence[Feeds]) -> list[dict[str, Tensor]]:
         """One run each: int8 scales activations by what is in the batch, so a batch would change the answers."""
@@ -64,8 +65,8 @@ class OnnxRuntimeNative:
         """Drop the session."""
         self._session = None
 
-    def _run(self, feeds: Feeds) -> dict[str, Tensor]:
-        names = [output.name for output in self.session.get_outputs()]
+    def _run(self, feeds: Feeds, outputs: Sequence[str]) -> dict[str, Tensor]:
+        names = outputs or [output.name for output in self.session.get_outputs()]
         # A plain folder does not say that its graph wants no token_type_ids.
         inputs = [each.name for each in self.session.get_inputs()]
         try:
@@ -75,8 +76,12 @@ class OnnxRuntimeNative:
         return {name: Tensor.from_numpy(value) for name, value in zip(names, values, strict=True)}
 
 
-def create_session(model: str | bytes) -> onnxruntime.InferenceSession:
+def create_session(model: str | bytes, threads: int = 0) -> onnxruntime.InferenceSession:
     """An InferenceSession of a path or a serialized model on the CPU, without ONNX Runtime's own log lines.
+
+    Args:
+        model: a path, or the model itself.
+        threads: when EDGEINFER_NUM_THREADS does not say; 0 is ONNX Runtime's default, one for each core.
 
     Raises:
         SessionError: when ONNX Runtime refuses the file, with its message.
@@ -87,7 +92,7 @@ def create_session(model: str | bytes) -> onnxruntime.InferenceSession:
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = int(os.environ.get("EDGEINFER_NUM_THREADS", "0"))
+    options.intra_op_num_threads = int(os.environ.get("EDGEINFER_NUM_THREADS", threads))
     try:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # as above

@@ -51,6 +51,7 @@ class OnnxRuntimeWeb:
         self._bridge = bridge
         self._folder = folder
         self._variant = manifest.variant(dtype)
+        self._outputs = manifest.wanted_outputs
         self._capabilities = capabilities
         self._on_download = on_download
         self._sessions: list[int] = []
@@ -68,6 +69,7 @@ class OnnxRuntimeWeb:
             wasm_url=f"{runtime}ort/{wasm}",
             files=files,
             timeout=CREATE_SECONDS,
+            outputs=self._outputs,
         )
         await self._add_session()
 

@@ -48,6 +48,8 @@ class Remote:
         self.dtype: str | None = None
         self._bridge = bridge
         self._url = f"{base}v2/models/{model}/infer"
+        # A server gives all outputs unless it is told which.
+        self._outputs = manifest.wanted_outputs if manifest.wanted_outputs != manifest.outputs else ()
         self._parameters = {"revision": manifest.revision} if manifest.revision else {}
         self._request_seconds = request_seconds
         self._total_seconds = total_seconds
@@ -63,7 +65,7 @@ class Remote:
             RemoteError: for no answer, any other status, or an answer that is not the protocol's.
             DeadlineError: when the server was too slow.
         """
-        body, headers = infer_request(feeds, **self._parameters)
+        body, headers = infer_request(feeds, self._outputs, **self._parameters)
         answer = await self._post(body, headers)
         try:
             _, outputs = parse_message(answer.body, answer.headers.get(HEADER_LENGTH.lower()), "outputs")

@@ -3,6 +3,7 @@
 `edgeinfer bench latency` times one call from Python (in Pyodide, in a real headless browser) against the same
 session.run of onnxruntime-web in JavaScript: pairs in one session, medians, and their ratio.
 `edgeinfer bench tokenizers` times encoding everyday sentences in Pyodide against @huggingface/tokenizers in JavaScript.
+`edgeinfer bench quantized` times a packed model's int8 file against plain int8, or another file, in WASM.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _BENCH = """async (load, { options, text, pairs }) => {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("what", choices=["latency", "tokenizers"], help="what to measure")
+    parser.add_argument("what", choices=["latency", "quantized", "tokenizers"], help="what to measure")
     parser.add_argument("--model", type=Path, default=Path("build/models/sentiment"), help="a packed model folder")
     parser.add_argument("--task", default="text-classification")
     parser.add_argument("--tier", default="wasm", choices=["wasm", "webgpu"])
@@ -42,12 +43,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", default=TEXT_32, help="the text to time (default: one of 32 tokens)")
     parser.add_argument("--runtime", type=Path, help="runtime folder (default: build/site/edgeinfer)")
     parser.add_argument("--browser", help="executable of a Chromium (default: the one on the PATH)")
+    quantized = parser.add_argument_group("quantized")
+    quantized.add_argument(
+        "--against", type=Path, metavar="B", help="packed folder or .onnx file (default: plain int8)"
+    )
+    quantized.add_argument("--tokens", type=int, nargs="+", default=[8, 32, 128], metavar="N", help="lengths of texts")
     bench_tokenizers.add_arguments(parser.add_argument_group("tokenizers"))
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Measure and print lines of JSON."""
-    return bench_tokenizers.main(arguments) if arguments.what == "tokenizers" else latency(arguments)
+    benches = {"latency": latency, "quantized": quantized, "tokenizers": bench_tokenizers.main}
+    return benches[arguments.what](arguments)
+
+
+def quantized(arguments: argparse.Namespace) -> int:
+    """Measure an int8 file against another; needs onnx, which the other measurements do without."""
+    from edgeinfer_browser.cli import bench_quantized
+
+    return bench_quantized.main(arguments)
 
 
 def latency(arguments: argparse.Namespace) -> int:

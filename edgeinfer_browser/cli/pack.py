@@ -1,227 +1,204 @@
 """Make a model folder that browser and server can both trust.
 
-SOURCE is a folder in Hugging Face layout (config.json, tokenizer.json, onnx/model*.onnx). OUT gets its files and
-edgeinfer.json: bytes and sha256 of each file, labels, and golden samples with what native ONNX Runtime answers to them.
+SOURCE is a folder in Hugging Face layout (config.json, tokenizer.json, onnx/model.onnx), an .onnx file, a folder with
+PyTorch weights, or a hub id (owner/name). OUT gets the model in every dtype, checked natively and in a real browser,
+and edgeinfer.json: bytes and sha256 of each file, golden samples with what native ONNX Runtime answers to them, how
+far each variant is from fp32, and which file to use where.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import hashlib
-import json
-import math
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import onnx
-from onnx.external_data_helper import uses_external_data
 
-from edgeinfer_browser.backends.onnxruntime_native import OnnxRuntimeNative
-from edgeinfer_browser.bridge_native import NativeBridge
-from edgeinfer_browser.cache import ModelFolder
-from edgeinfer_browser.errors import ManifestError
-from edgeinfer_browser.manifest import (
-    FORMAT,
-    SUFFIXES,
-    ModelFile,
-    ModelManifest,
-    Variant,
-    length_limit,
-    revision_of,
-    tensor_to_json,
-)
-from edgeinfer_browser.pipelines import TASKS
-from edgeinfer_browser.pipelines.base import text_feeds
-from edgeinfer_browser.tensors import Tensor
-from edgeinfer_browser.tokenizers import model_tokenizer
+from edgeinfer_browser.errors import InputError, UnknownNameError
+from edgeinfer_browser.manifest import SUFFIXES
+from edgeinfer_browser.packing.advice import describe
+from edgeinfer_browser.packing.browser_check import BrowserCheck
+from edgeinfer_browser.packing.heads import HEAD_SCOPE
+from edgeinfer_browser.packing.images import preprocessing_nodes
+from edgeinfer_browser.packing.native import Array, feeds_of
+from edgeinfer_browser.packing.pack import TASKS, Options, VariantMaker, pack
+from edgeinfer_browser.packing.pooling import POOLING_SCOPE, POOLINGS
+from edgeinfer_browser.packing.samples import SHORT_TEXTS, picture_samples
+from edgeinfer_browser.packing.small_files import text_limit
+from edgeinfer_browser.packing.source import Source, open_source
+from edgeinfer_browser.packing.texts import digest_of, read_examples
 
-#: Small files that belong to a model; config.json and tokenizer.json must be there.
-SMALL_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
-
-#: Short, long, empty and not only ASCII: what golden samples must cover.
-GOLDEN_TEXTS = (
-    "I love it",
-    "",
-    "Ein schöner Tag in Zürich – naïve façade, 東京, ☕ and 👩‍👩‍👧!",
-    " ".join(["The plot drags, the jokes fall flat, and yet the ending won me over."] * 8),
-)
-
-#: Largest absolute difference of a logit that still counts as agreement. int8 kernels round activations differently
-#: on each instruction set, so q8 needs room; fp32 differs only by the order of its sums.
-TOLERANCES = {"fp32": 0.01, "fp16": 0.1, "q8": 0.25, "q4": 0.25, "q4f16": 0.25}
+DTYPES = ("fp32", "fp16", "q8")
+#: How each dtype is made where no recipe file says otherwise.
+METHODS: Mapping[str, str] = {
+    "fp16": "fp16",
+    "q8": "int8-dynamic",
+    "q4": "int4-weights-rtn",
+    "q4f16": "int4-weights-rtn-fp16",
+}
+#: Hugging Face's old name of a task -> its name.
+ALIASES = {"sentiment-analysis": "text-classification"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("source", type=Path, metavar="SOURCE", help="model folder in Hugging Face layout")
+    parser.add_argument("source", metavar="SOURCE", help="model folder, .onnx file or hub id (owner/name)")
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to make; its name becomes the model's name")
-    parser.add_argument("--task", required=True, choices=sorted(TASKS), help="what the model is for")
+    parser.add_argument("--task", required=True, choices=sorted({*TASKS, *ALIASES}), help="what the model is for")
+    _add_source(parser)
+    _add_graph(parser)
+    _add_variants(parser)
     parser.add_argument("--license", default="", help="the model's licence, kept in edgeinfer.json")
     parser.add_argument("--attribution", action="append", default=[], help="who must be named (may be repeated)")
+    parser.add_argument(
+        "--skip-browser-check", action="store_true", help="do not run the files in a browser; it is noted"
+    )
+    parser.add_argument("--runtime", type=Path, help="runtime folder (default: build/site/edgeinfer)")
+    parser.add_argument("--browser", help="executable of a Chromium (default: the one on the PATH)")
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json in the place of the source's")
+    parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json in the place of the source's")
+    parser.add_argument("--labels", metavar="A,B,...", help="labels in the order of the logits, with commas between")
+    parser.add_argument("--max-length", type=int, metavar="N", help="most tokens of a text (default: the source's)")
+
+
+def _add_graph(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--head", action="append", type=Path, default=[], metavar="FILE", help="join a head (repeatable)"
+    )
+    parser.add_argument("--pooling", choices=POOLINGS, help="of an embedding (default: the source's, else mean)")
+    norm = parser.add_mutually_exclusive_group()
+    norm.add_argument("--normalize", action="store_true", default=None, help="L2-normalise embeddings (the default)")
+    norm.add_argument("--no-normalize", action="store_false", dest="normalize", help="leave embeddings as they are")
+
+
+def _add_variants(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dtypes", default=",".join(DTYPES), metavar="A,B,...", help="default: %(default)s")
+    parser.add_argument("--keep-variants", action="store_true", help="take the source's own variants, do not make them")
+    parser.add_argument("--quantization", type=Path, metavar="FILE", help="a recipe of `edgeinfer quantize` for q8")
+    parser.add_argument(
+        "--calibration", type=Path, metavar="FILE", help="texts on which fp16 is looked at for overflow"
+    )
+    parser.add_argument(
+        "--split-mb", type=float, metavar="N", help="most MiB of one file of weights (25 for most hosts)"
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Pack, and say what was made."""
-    manifest = pack(
-        arguments.source,
-        arguments.out,
-        TASKS[arguments.task].task,
-        licence=arguments.license,
-        attribution=arguments.attribution,
-    )
-    for dtype, variant in manifest["variants"].items():
-        size = sum(file["bytes"] for file in variant["files"])
-        worst = variant["agreement"]["max_abs_difference"]
-        print(f"{dtype:6} {size / 1e6:7.1f} MB   largest difference to fp32 on the golden samples: {worst:.4g}")
+    task = ALIASES.get(arguments.task, arguments.task)
+    options = options_of(arguments)
+    with open_source(arguments.source, task, config=options.config, tokenizer=options.tokenizer) as source:
+        makers = dict(variant_makers(arguments, source, options))
+        manifest = pack(source, arguments.out, task, variants=makers, options=options)
+    for line in report(manifest):
+        print(line)
     print(f"{arguments.out}: revision {manifest['revision'][:12]}")
     return 0
 
 
-def pack(
-    source: Path,
-    out: Path,
-    task: str,
-    *,
-    licence: str = "",
-    attribution: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Copy the model's files to ``out`` and write ``out/edgeinfer.json``; returns what was written.
+def options_of(arguments: argparse.Namespace) -> Options:
+    """The command line's options as pack() takes them."""
+    check = BrowserCheck(arguments.runtime, arguments.browser)
+    return Options(
+        licence=arguments.license,
+        attribution=tuple(arguments.attribution),
+        heads=tuple(arguments.head),
+        labels=tuple(label.strip() for label in arguments.labels.split(",")) if arguments.labels else None,
+        pooling=arguments.pooling,
+        normalize=arguments.normalize,
+        max_length=arguments.max_length,
+        config=arguments.config,
+        tokenizer=arguments.tokenizer,
+        float32="fp32" in _dtypes(arguments),
+        keep_variants=arguments.keep_variants,
+        split_mb=arguments.split_mb,
+        browser=None if arguments.skip_browser_check else check,
+        calibration=_digests(arguments),
+    )
+
+
+def variant_makers(
+    arguments: argparse.Namespace, source: Source, options: Options
+) -> Iterator[tuple[str, VariantMaker]]:
+    """How each dtype is made: by the recipe file, or by the method that it has by default."""
+    for dtype in _dtypes(arguments):
+        if dtype == "q8" and arguments.quantization:
+            from edgeinfer_browser.quantization.recipe_file import variant_maker
+
+            yield dtype, variant_maker(arguments.quantization)
+        elif dtype in METHODS:
+            yield dtype, _by_method(METHODS[dtype], arguments, source, options)
+
+
+def _by_method(method: str, arguments: argparse.Namespace, source: Source, options: Options) -> VariantMaker:
+    """Pooling, heads and what is done to pixels stay float32 in it: a few kB, and the answer hangs on them."""
+
+    def make(model: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
+        from edgeinfer_browser.quantization.recipes import describe as describe_method
+        from edgeinfer_browser.quantization.recipes import quantize
+
+        keep = [node.name for node in model.graph.node if node.name.startswith((POOLING_SCOPE, HEAD_SCOPE))]
+        keep += preprocessing_nodes(model)
+        feeds = _feeds(model, arguments, source, options) if method == "fp16" else []
+        return quantize(model, method, calibration=feeds, keep=keep), describe_method(method)
+
+    return make
+
+
+def _feeds(
+    model: onnx.ModelProto, arguments: argparse.Namespace, source: Source, options: Options
+) -> list[dict[str, Array]]:
+    """What fp16 is looked at for overflow with: the texts given, else the short golden samples."""
+    inputs = [value.name for value in model.graph.input]
+    if "pixels" in inputs:
+        return [dict(sample.feeds) for sample in picture_samples()]
+    texts = [example.text for example in read_examples(arguments.calibration)] if arguments.calibration else SHORT_TEXTS
+    limit = text_limit(source, source.json("config.json"), options.max_length)
+    return feeds_of(source.files["tokenizer.json"], texts, inputs, limit)
+
+
+def _digests(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Of all texts that any variant was calibrated on, for ``evaluate`` to keep apart."""
+    digests = (
+        [digest_of(example.text) for example in read_examples(arguments.calibration)] if arguments.calibration else []
+    )
+    if arguments.quantization:
+        from edgeinfer_browser.quantization.recipe_file import read_recipe
+
+        digests += read_recipe(arguments.quantization).calibration.get("digests", [])
+    return tuple(digests)
+
+
+def _dtypes(arguments: argparse.Namespace) -> list[str]:
+    """The dtypes asked for.
 
     Raises:
-        ManifestError: when the source lacks a file, or its config.json lacks the labels.
+        UnknownNameError: for one that does not exist.
+        InputError: when a recipe is given for a dtype that is not wanted.
     """
-    config = json.loads(_required(source, "config.json").read_text("utf-8"))
-    _required(source, "tokenizer.json")
-    dtypes = [dtype for dtype, suffix in SUFFIXES.items() if (source / f"onnx/model{suffix}.onnx").is_file()]
-    if not dtypes:
-        raise ManifestError(f"{source} has no onnx/model*.onnx. Export the model to ONNX first.", source=str(source))
-    small = [name for name in SMALL_FILES if (source / name).is_file()]
-    graphs = {dtype: _graph_files(source, dtype) for dtype in dtypes}
-    _copy([*small, *(path for paths in graphs.values() for path in paths)], source, out)
-    manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "name": out.resolve().name,
-        "task": task,
-        "license": licence,
-        "attribution": list(attribution),
-        "labels": _labels(config, source),
-        "problem_type": config.get("problem_type") or "single_label_classification",
-        "max_length": length_limit(config, _tokenizer_config(source)),
-        **_interface(out / graphs[dtypes[0]][0]),
-        "files": {name: _entry(out, name) for name in small},
-    }
-    manifest |= asyncio.run(_measured(out, manifest, graphs))
-    manifest["revision"] = revision_of(manifest)
-    (out / "edgeinfer.json").write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", "utf-8")
-    return manifest
+    dtypes = [dtype.strip() for dtype in arguments.dtypes.split(",") if dtype.strip()]
+    for dtype in dtypes:
+        if dtype not in SUFFIXES:
+            raise UnknownNameError.of("dtype", dtype, SUFFIXES)
+    if arguments.quantization and "q8" not in dtypes:
+        raise InputError(
+            "--quantization is a recipe for q8, and --dtypes does not ask for q8. Add it, or leave it out."
+        )
+    return dtypes
 
 
-async def _measured(out: Path, manifest: Mapping[str, Any], graphs: Mapping[str, list[str]]) -> dict[str, Any]:
-    """The golden samples, and each variant with its files and its answers to them."""
-    tokenizer = model_tokenizer((out / "tokenizer.json").read_bytes(), manifest["max_length"])
-    names = [entry["name"] for entry in manifest["inputs"]]
-    samples = [text_feeds(tokenizer, text, names, manifest["name"]) for text in GOLDEN_TEXTS]
-    answers = {dtype: await _answers(out, dtype, paths, samples) for dtype, paths in graphs.items()}
-    reference = answers.get("fp32") or next(iter(answers.values()))
-    return {
-        "golden": [
-            {"text": text, "inputs": {name: tensor_to_json(t) for name, t in feeds.items()}}
-            for text, feeds in zip(GOLDEN_TEXTS, samples, strict=True)
-        ],
-        "variants": {
-            dtype: {
-                "files": [{"path": path, **_entry(out, path)} for path in paths],
-                "largest_tensor": _largest_tensor(out / paths[0]),
-                "features": ["shader-f16"] if "f16" in dtype or dtype == "fp16" else [],
-                "tolerance": TOLERANCES[dtype],
-                "golden": [{name: tensor_to_json(t) for name, t in outputs.items()} for outputs in answers[dtype]],
-                "agreement": {"max_abs_difference": _difference(answers[dtype], reference)},
-            }
-            for dtype, paths in graphs.items()
-        },
-    }
-
-
-async def _answers(
-    out: Path, dtype: str, paths: Sequence[str], samples: Sequence[Mapping[str, Tensor]]
-) -> list[dict[str, Tensor]]:
-    variant = Variant(dtype, tuple(ModelFile(path) for path in paths))
-    manifest = ModelManifest(out.name, "", "", (), "", 0, (), {dtype: variant})
-    backend = OnnxRuntimeNative(ModelFolder(NativeBridge(), f"{out}/"), manifest, dtype)
-    await backend.load()
-    return await backend.run_many(samples)
-
-
-def _difference(left: Sequence[Mapping[str, Tensor]], right: Sequence[Mapping[str, Tensor]]) -> float:
-    pairs = [
-        abs(a - b)
-        for one, other in zip(left, right, strict=True)
-        for name in one
-        for a, b in zip(one[name].values(), other[name].values(), strict=True)
-    ]
-    return max(pairs, default=0.0)
-
-
-def _required(source: Path, name: str) -> Path:
-    if not (source / name).is_file():
-        raise ManifestError(f"{source} has no {name}. A model folder in Hugging Face layout needs one.", file=name)
-    return source / name
-
-
-def _labels(config: Mapping[str, Any], source: Path) -> list[str]:
-    labels = config.get("id2label")
-    if not labels:
-        raise ManifestError(f"{source}/config.json has no id2label, so the labels are not known. Add it.")
-    return [labels[key] for key in sorted(labels, key=int)]
-
-
-def _tokenizer_config(source: Path) -> dict[str, Any]:
-    path = source / "tokenizer_config.json"
-    return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
-
-
-def _graph_files(source: Path, dtype: str) -> list[str]:
-    """The .onnx file and the external data files that its initializers name."""
-    path = f"onnx/model{SUFFIXES[dtype]}.onnx"
-    model = onnx.load(source / path, load_external_data=False)
-    tensors = [tensor for tensor in model.graph.initializer if uses_external_data(tensor)]
-    locations = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
-    return [path, *(f"onnx/{location}" for location in sorted(locations))]
-
-
-def _interface(path: Path) -> dict[str, Any]:
-    """Inputs and outputs as ``{name, dtype, dims}``; a dynamic dim is its name."""
-    graph = onnx.load(path, load_external_data=False).graph
-    return {"inputs": [_value(v) for v in graph.input], "outputs": [_value(v) for v in graph.output]}
-
-
-def _value(info: onnx.ValueInfoProto) -> dict[str, Any]:
-    kind = info.type.tensor_type
-    dims = [dim.dim_param or dim.dim_value for dim in kind.shape.dim]
-    return {"name": info.name, "dtype": onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type).name, "dims": dims}
-
-
-def _largest_tensor(path: Path) -> int:
-    graph = onnx.load(path, load_external_data=False).graph
-    sizes = [
-        math.prod(tensor.dims) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
-        for tensor in graph.initializer
-    ]
-    return max(sizes, default=0)
-
-
-def _copy(paths: Sequence[str], source: Path, out: Path) -> None:
-    for path in paths:
-        target = out / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists() or not target.samefile(source / path):
-            shutil.copyfile(source / path, target)
-
-
-def _entry(folder: Path, path: str) -> dict[str, Any]:
-    with (folder / path).open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"bytes": (folder / path).stat().st_size, "sha256": digest}
+def report(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """The lines that are printed: each variant, how it was made, its warnings, and the advice."""
+    for dtype, variant in manifest["variants"].items():
+        size = sum(file["bytes"] for file in variant["files"])
+        told = variant["agreement"]
+        web = told.get("web_max_abs_difference")
+        checked = "not checked in a browser" if web is None else f"browser to native {web:.2g}"
+        yield f"{dtype:6} {size / 1e6:7.1f} MB   largest difference to fp32 {told['max_abs_difference']:.2g}, {checked}"
+        yield f"       {variant['method']}"
+        yield from (f"       warning: {warning}" for warning in variant["warnings"])
+    yield from describe(manifest["advice"])

@@ -1,4 +1,4 @@
-"""Classify texts in a real headless browser and print a line of JSON for each.
+"""Classify or embed texts in a real headless browser and print a line of JSON for each.
 
 Every line says which tier answered and with which dtype: the WebGPU and WASM tiers run in the browser, the API tier is
 `edgeinfer serve` on loopback.
@@ -19,12 +19,12 @@ from edgeinfer_browser.policy import PRESETS
 
 TIERS = ("auto", "webgpu", "wasm", "api")
 
-_CLASSIFY = """async (load, { options, texts, topK }) => {
+_ANSWER = """async (load, { options, texts, callOptions }) => {
   const pipeline = await load(options);
   const results = [];
   for (const text of texts) {
-    const labels = await pipeline(text, { topK });
-    results.push({ labels, last: pipeline.info.last, attempts: pipeline.info.attempts });
+    const answer = await pipeline(text, callOptions);
+    results.push({ answer, last: pipeline.info.last, attempts: pipeline.info.attempts });
   }
   await pipeline.dispose();
   return results;
@@ -33,13 +33,14 @@ _CLASSIFY = """async (load, { options, texts, topK }) => {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("texts", nargs="+", metavar="TEXT", help="what to classify")
+    parser.add_argument("texts", nargs="+", metavar="TEXT", help="what to classify or embed")
     parser.add_argument("--task", required=True, choices=sorted(TASKS))
     parser.add_argument("--model", required=True, type=Path, help="a packed model folder")
     parser.add_argument("--tier", default="auto", choices=TIERS, help="force a tier (default: auto)")
     parser.add_argument("--policy", default="prefer-local", choices=sorted(PRESETS))
     parser.add_argument("--dtype", help="force a dtype: fp32, fp16, q8, q4, q4f16")
     parser.add_argument("--top-k", type=int, default=1, help="labels for each text; 0 gives all (default: 1)")
+    parser.add_argument("--head", help="the classifier to ask, of a model that has several (default: its first)")
     parser.add_argument("--runtime", type=Path, help="runtime folder (default: build/site/edgeinfer)")
     parser.add_argument("--browser", help="executable of a Chromium (default: the one on the PATH)")
     parser.add_argument("--explain", action="store_true", help="also print what became of the other tiers")
@@ -50,6 +51,8 @@ def main(arguments: argparse.Namespace) -> int:
     model = model_folder(arguments.model)
     with served_page(model.parent, arguments.runtime, arguments.browser) as page:
         options = page_options(arguments.task, model.name, arguments.tier, arguments.policy, arguments.dtype)
+        if arguments.head:
+            options["head"] = arguments.head
         for line in lines(page, options, arguments.texts, arguments.top_k or None, explain=arguments.explain):
             print(json.dumps(line, ensure_ascii=False), flush=True)
     return 0
@@ -79,13 +82,21 @@ def page_options(task: str, model: str, tier: str, policy: str, dtype: str | Non
 def lines(
     page: Any, options: dict[str, Any], texts: Sequence[str], top_k: int | None, *, explain: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """One object for each text: tier, dtype, label, score, latency_ms; all labels when more than one is wanted."""
-    for result in call(page, _CLASSIFY, {"options": options, "texts": list(texts), "topK": top_k}):
-        last, best = result["last"], result["labels"][0]
-        line = {"tier": last["tier"], "dtype": last["dtype"], "label": best["label"], "score": best["score"]}
+    """One object for each text: tier, dtype, latency_ms, and label and score (all labels when more than one is wanted).
+
+    For feature-extraction ``embedding`` in their place.
+    """
+    embeds = options["task"] == "feature-extraction"
+    asked = {"options": options, "texts": list(texts), "callOptions": {} if embeds else {"topK": top_k}}
+    for result in call(page, _ANSWER, asked):
+        last, answer = result["last"], result["answer"]
+        line = {"tier": last["tier"], "dtype": last["dtype"]}
+        line |= {} if embeds else {"label": answer[0]["label"], "score": answer[0]["score"]}
         line["latency_ms"] = round(last["latency_ms"], 2)
-        if top_k != 1:
-            line["labels"] = result["labels"]
+        if embeds:
+            line["embedding"] = answer
+        elif top_k != 1:
+            line["labels"] = answer
         if explain:
             line["attempts"] = result["attempts"]
         yield line

@@ -45,7 +45,7 @@ _START = """() => {
   };
 }"""
 
-_CREATE = """async ({ handle, executionProvider, module, wasm, files }) => {
+_CREATE = """async ({ handle, executionProvider, module, wasm, files, outputs }) => {
   const worker = new Worker("/edgeinfer/session_worker.js", { type: "module" });
   window.sessions.set(handle, worker);
   const blobs = await Promise.all(files.map(async (path) => {
@@ -55,7 +55,7 @@ _CREATE = """async ({ handle, executionProvider, module, wasm, files }) => {
   }));
   const before = performance.now();
   const answer = await window.ask(worker, {
-    type: "create", executionProvider, files: blobs,
+    type: "create", executionProvider, outputs, files: blobs,
     moduleUrl: new URL(`/edgeinfer/ort/${module}`, location).href,
     wasmUrl: new URL(`/edgeinfer/ort/${wasm}`, location).href,
   });
@@ -93,19 +93,24 @@ def web_sessions(
         serving_files(site) as url,
         page_at(url, browser, *given) as page,
     ):
-        page.evaluate(_START)
         yield WebSessions(page)
 
 
 class WebSessions:
-    """Makes :class:`WebSession` objects on one page."""
+    """Makes :class:`WebSession` objects on one page, of any browser: a site with ``edgeinfer/`` and ``files/``."""
 
     def __init__(self, page: Page) -> None:
+        page.evaluate(_START)
         self.page = page
         self._next = 1
 
-    def create(self, files: Sequence[str], execution_provider: str = "wasm") -> WebSession:
+    def create(self, files: Sequence[str], execution_provider: str = "wasm", outputs: Sequence[str] = ()) -> WebSession:
         """A session of ``files``: the .onnx file first, then its external data.
+
+        Args:
+            files: their paths in the folder.
+            execution_provider: ``wasm`` or ``webgpu``.
+            outputs: names of the outputs that runs give; () is all that the graph has.
 
         Raises:
             SessionError: when onnxruntime-web refuses the model, with its message.
@@ -113,10 +118,11 @@ class WebSessions:
         handle, self._next = self._next, self._next + 1
         module, wasm = BUILDS[execution_provider]
         argument = {"handle": handle, "executionProvider": execution_provider, "module": module, "wasm": wasm}
-        answer = self.page.evaluate(_CREATE, argument | {"files": list(files)})
+        answer = self.page.evaluate(_CREATE, argument | {"files": list(files), "outputs": list(outputs)})
         session = WebSession(self.page, handle, execution_provider, answer)
         try:
-            session.wasm_bytes = _value(answer)["wasmBytes"]
+            value = _value(answer)
+            session.wasm_bytes, session.version = value["wasmBytes"], value["version"]
         except BaseException:
             session.close()
             raise
@@ -134,6 +140,8 @@ class WebSession:
         self.create_ms: float = answer.get("milliseconds", 0.0)
         #: Bytes of WASM linear memory right after the session was created.
         self.wasm_bytes = 0
+        #: onnxruntime-web's version.
+        self.version = ""
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """One run: output name -> array.

@@ -6,6 +6,8 @@ Weights in external data cost WASM memory once; inside the .onnx file they cost 
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +21,51 @@ EXTERNAL_FROM = 1024
 INLINE_TYPES = (TensorProto.INT32, TensorProto.INT64)
 
 
-def save(model: onnx.ModelProto, path: Path) -> list[Path]:
-    """Write ``path`` and, when there is anything to put there, ``<stem>.onnx_data`` beside it; gives what was written.
+def save(model: onnx.ModelProto, path: Path, split_mb: float | None = None) -> list[Path]:
+    """Write ``path`` and, when there is anything to put there, external data beside it; gives what was written.
 
     ``model`` is left as it was. The same model gives the same bytes.
+
+    Args:
+        model: weights in memory.
+        path: of the .onnx file.
+        split_mb: most MiB of one data file: ``<stem>.onnx_data``, ``<stem>.onnx_data_1``, ... as transformers.js names
+            them; a tensor that is larger has a file of its own. None writes one file.
     """
     mine = onnx.ModelProto()
     mine.CopyFrom(model)
-    data = path.with_suffix(".onnx_data")
-    data.unlink(missing_ok=True)  # onnx appends to a data file that exists
-    for tensor in mine.graph.initializer:
-        _move_out(tensor, data.name)
+    written = [path]
+    for number, tensors in enumerate(_data_files(mine.graph.initializer, split_mb)):
+        data = path.with_suffix(f".onnx_data{f'_{number}' if number else ''}")
+        data.unlink(missing_ok=True)  # onnx appends to a data file that exists
+        for tensor in tensors:
+            tensor.CopyFrom(
+                numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name)
+            )  # raw_data can move out
+            set_external_data(tensor, data.name)
+        written.append(data)
     path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save_model(mine, str(path))
-    if not data.exists():
-        return [path]
-    data.chmod(path.stat().st_mode)  # onnx makes it readable by its owner only
-    return [path, data]
+    for data in written[1:]:
+        data.chmod(path.stat().st_mode)  # onnx makes it readable by its owner only
+    return written
 
 
-def _move_out(tensor: TensorProto, location: str) -> None:
-    values = numpy_helper.to_array(tensor)
-    if values.nbytes >= EXTERNAL_FROM and tensor.data_type not in INLINE_TYPES:
-        tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))  # only raw_data can move out
-        set_external_data(tensor, location)
+def _data_files(tensors: Iterable[TensorProto], split_mb: float | None) -> list[list[TensorProto]]:
+    """The tensors that move out of the .onnx file, in their order, file by file."""
+    most = math.inf if split_mb is None else split_mb * 2**20
+    files: list[list[TensorProto]] = []
+    size = math.inf
+    for tensor in tensors:
+        nbytes = numpy_helper.to_array(tensor).nbytes
+        if nbytes < EXTERNAL_FROM or tensor.data_type in INLINE_TYPES:
+            continue
+        if size + nbytes > most or not files:
+            files.append([])
+            size = 0
+        files[-1].append(tensor)
+        size += nbytes
+    return files
 
 
 def external_files(path: Path) -> list[Path]:

@@ -15,6 +15,7 @@ import onnx
 
 from edgeinfer_browser.backends.onnxruntime_native import create_session
 from edgeinfer_browser.errors import RunError
+from edgeinfer_browser.manifest import wanted_outputs
 from edgeinfer_browser.pipelines.base import text_feeds
 from edgeinfer_browser.tokenizers import model_tokenizer
 
@@ -41,22 +42,29 @@ def feeds_of(tokenizer: Path, texts: Iterable[str], inputs: Sequence[str], max_l
     ]
 
 
-def open_session(model: Path | onnx.ModelProto) -> onnxruntime.InferenceSession:
-    """A session of a file, or of a model in memory (up to protobuf's 2 GB).
+def open_session(model: Path | onnx.ModelProto, threads: int = 0) -> onnxruntime.InferenceSession:
+    """A session of a file, or of a model in memory (up to protobuf's 2 GB); ``threads`` as ``create_session`` has it.
 
     Raises:
         SessionError: when ONNX Runtime refuses it, with its message.
     """
-    return create_session(str(model) if isinstance(model, Path) else model.SerializeToString())
+    return create_session(str(model) if isinstance(model, Path) else model.SerializeToString(), threads)
 
 
-def answers(session: onnxruntime.InferenceSession, feeds: Iterable[Feeds]) -> list[dict[str, Array]]:
-    """Every output, by name, of one run for each feed. Inputs the graph does not have are left out.
+def answers(
+    session: onnxruntime.InferenceSession, feeds: Iterable[Feeds], outputs: Sequence[str] = ()
+) -> list[dict[str, Array]]:
+    """The outputs, by name, of one run for each feed.
+
+    Args:
+        session: of any graph.
+        feeds: inputs that the graph does not have are left out.
+        outputs: their names; () is :func:`edgeinfer_browser.manifest.wanted_outputs`.
 
     Raises:
         RunError: when ONNX Runtime rejects a run.
     """
-    names = [output.name for output in session.get_outputs()]
+    names = outputs or wanted_outputs(output.name for output in session.get_outputs())
     wanted = [each.name for each in session.get_inputs()]
     made = []
     for feed in feeds:

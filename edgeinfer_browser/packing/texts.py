@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,17 +38,25 @@ def read_examples(path: Path, text: str = "text", label: str = "label") -> list[
     Raises:
         InputError: when the file is not there, is not UTF-8, is empty, or a line cannot be read (says which).
     """
+    return [_example(row, where, text, label) for where, row in read_rows(path)]
+
+
+def read_rows(path: Path) -> list[tuple[str, Any]]:
+    """The rows of a file as ``(where, row)``: the place for messages, and what the row's columns or keys hold.
+
+    Raises:
+        InputError: when the file is not there, is not UTF-8, is empty, or a line cannot be read (says which).
+    """
     try:
         content = path.read_text("utf-8-sig")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8: {error}. Convert it first.", path=str(path)) from error
-    rows = _READERS.get(path.suffix.lower(), _lines)(content, path)
-    examples = [_example(row, where, text, label) for where, row in rows]
-    if not examples:
+    rows = list(_READERS.get(path.suffix.lower(), _lines)(content, path))
+    if not rows:
         raise InputError(f"{path} has no texts.", path=str(path))
-    return examples
+    return rows
 
 
 def digest_of(text: str) -> str:
@@ -79,7 +88,7 @@ def require_disjoint(evaluation: Sequence[str], others: Iterable[str], what: str
 
 def _csv(content: str, path: Path) -> Iterator[tuple[str, Any]]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    reader = csv.DictReader(content.splitlines(keepends=True), delimiter=delimiter)
+    reader = csv.DictReader(io.StringIO(content, newline=""), delimiter=delimiter)
     for row in reader:
         yield f"{path}, line {reader.line_num}", row
 

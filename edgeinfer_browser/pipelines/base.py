@@ -46,6 +46,10 @@ class Info:
     last: LastCall | None
     #: What was given up to get the right answer all the same: no room to keep the model, say.
     notices: tuple[Notice, ...] = ()
+    #: The model's heads by name; empty for one that has none.
+    heads: tuple[str, ...] = ()
+    #: What is done otherwise than one might think, and why.
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All fields as JSON values."""
@@ -61,6 +65,8 @@ class Info:
             "tokenizer": self.tokenizer,
             "last": last,
             "notices": [notice.to_json() for notice in self.notices],
+            "heads": list(self.heads),
+            "notes": list(self.notes),
         }
 
 
@@ -112,6 +118,7 @@ class Pipeline:
         self._last: LastCall | None = None
         #: The model folder's notices by kind, as they come.
         self.notices: Mapping[str, Notice] = {}
+        self._notes: tuple[str, ...] = ()
 
     @property
     def info(self) -> Info:
@@ -128,6 +135,8 @@ class Pipeline:
             tokenizer=self._tokenizer_name,
             last=self._last,
             notices=tuple(self.notices.values()),
+            heads=tuple(head.name for head in self._manifest.heads),
+            notes=(*self._manifest.not_guaranteed, *self._notes),
         )
 
     @property

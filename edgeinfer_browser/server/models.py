@@ -16,7 +16,7 @@ from edgeinfer_browser.cache import ModelFolder
 from edgeinfer_browser.capabilities import detect
 from edgeinfer_browser.errors import ModelError, RunError
 from edgeinfer_browser.manifest import ModelManifest
-from edgeinfer_browser.pipelines import TASKS, TextClassificationPipeline
+from edgeinfer_browser.pipelines import TASKS, TextPipeline
 from edgeinfer_browser.pipelines.base import Runner
 from edgeinfer_browser.policy import DTYPES_BY_TIER, Candidate, Choice
 from edgeinfer_browser.server.limits import Limits, Queue
@@ -37,12 +37,13 @@ class SharedSession(Chain):
         super().__init__(Choice(candidates, ()), backends, manifest)
         self._queue = queue
 
-    async def run(self, feeds: Feeds) -> dict[str, Tensor]:
-        """One run, when it is its turn."""
+    async def run(self, feeds: Feeds, outputs: Sequence[str] = ()) -> dict[str, Tensor]:
+        """One run, when it is its turn; for the outputs named, or those that pipelines read."""
         async with self._queue.turn:
             if self.current is None:
                 raise RunError("The server is closing. Try again later.")
-            return await self.current.run(feeds)
+            assert isinstance(self.current, OnnxRuntimeNative)  # it was made of nothing else
+            return await self.current.run(feeds, outputs)
 
     async def run_many(self, batches: Sequence[Feeds]) -> list[dict[str, Tensor]]:
         """One run each; other requests come between them."""
@@ -51,7 +52,7 @@ class SharedSession(Chain):
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """A model that is loaded; ``pipeline`` is None for a task that ``/predict`` does not do."""
+    """A model that is loaded; ``pipelines`` by task: what ``/predict`` can do with it, nothing for an image model."""
 
     name: str
     manifest: ModelManifest
@@ -59,7 +60,7 @@ class ServedModel:
     queue: Queue
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    pipeline: TextClassificationPipeline | None
+    pipelines: Mapping[str, TextPipeline]
 
     def check_revision(self, revision: object) -> None:
         """Refuse to answer for another revision than the client knows; None is any.
@@ -139,16 +140,25 @@ async def _load(path: Path, limits: Limits, dtype: str | None) -> ServedModel:
     session = SharedSession([OnnxRuntimeNative(folder, manifest, each) for each in dtypes], manifest, queue)
     current = await session.load()
     assert isinstance(current, OnnxRuntimeNative)  # it was made of nothing else
-    pipeline = await _pipeline(folder, manifest, session) if manifest.task in TASKS else None
+    pipelines = await _pipelines(folder, manifest, session)
     inputs = tuple(map(Port.of, current.session.get_inputs()))
     outputs = tuple(map(Port.of, current.session.get_outputs()))
-    return ServedModel(path.name, manifest, session, queue, inputs, outputs, pipeline)
+    return ServedModel(path.name, manifest, session, queue, inputs, outputs, pipelines)
 
 
 def _preferred(manifest: ModelManifest) -> list[str]:
     return [dtype for dtype in DTYPES_BY_TIER["native"] if dtype in manifest.variants] or sorted(manifest.variants)
 
 
-async def _pipeline(folder: ModelFolder, manifest: ModelManifest, session: SharedSession) -> TextClassificationPipeline:
+async def _pipelines(folder: ModelFolder, manifest: ModelManifest, session: SharedSession) -> dict[str, TextPipeline]:
+    """One for each task that the model can do: an encoder with heads can embed and classify."""
+    kinds = [kind for kind in dict.fromkeys(TASKS.values()) if not kind.refusal(manifest)]
+    if manifest.task not in TASKS or not kinds:
+        return {}
     tokenizer = model_tokenizer(await folder.read("tokenizer.json", manifest), manifest.max_length)
-    return TASKS[manifest.task](Runner(session), manifest, await detect(folder.bridge), tokenizer)
+    device = await detect(folder.bridge)
+    made = {}
+    for kind in kinds:
+        settings = await kind.settings(folder, manifest, None)
+        made[kind.task] = kind(Runner(session), manifest, device, tokenizer, **settings)
+    return made

@@ -70,7 +70,7 @@ async def _infer(model: ServedModel, request: Request, limits: Limits) -> Respon
     for name, tensor in feeds.items():
         check_batch(tensor.dims[0] if tensor.dims else 1, f"Input {name!r}", limits)
     with model.queue.admit():
-        outputs = await model.session.run(feeds)
+        outputs = await model.session.run(feeds, tuple(wanted))
     answer, headers = infer_response(
         {name: outputs[name] for name in wanted},
         frozenset(name for name, binary in wanted.items() if binary),

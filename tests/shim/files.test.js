@@ -313,7 +313,8 @@ test("old revisions go when they are told to, and nothing else does", async (con
   const caches = fakeCaches(context);
   const base = "https://host.test/models/tiny/";
   const mine = ["onnx/model.onnx?sha256=new", "tokenizer.json?sha256=same"];
-  const old = ["onnx/model.onnx?sha256=old", "onnx/model_fp16.onnx?sha256=old", "tokenizer.json?sha256=old"];
+  const graphs = ["onnx/model.onnx?sha256=old", "onnx/model_fp16.onnx?sha256=old"];
+  const old = [...graphs, "1_Pooling/config.json?sha256=old", "tokenizer.json?sha256=old"];
   const others = [
     `${base}nested/onnx/model.onnx?sha256=0`,
     "https://host.test/models/tiny2/config.json?sha256=0",
@@ -325,7 +326,7 @@ test("old revisions go when they are told to, and nothing else does", async (con
     { url: `${base}tokenizer.json`, sha256: "same" },
     { url: `${base}onnx/model_q4.onnx`, sha256: "not fetched" },
   ];
-  assert.equal(await forgetOldRevisions(base, current), 3);
+  assert.equal(await forgetOldRevisions(base, current), 4);
   assert.deepEqual([...caches.files.keys()], [...mine.map((path) => `${base}${path}`), ...others]);
   withGlobals(context, { caches: undefined });
   assert.equal(await forgetOldRevisions(base, current), 0);

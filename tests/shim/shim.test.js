@@ -96,9 +96,10 @@ test("a fetched file goes to the session's worker as a Blob, and a run's bytes c
   fakeFetch(context, () => answer(URL_, "model"));
   const made = shim();
   const { key } = JSON.parse((await made.fetchToCache(FILE)).json);
-  const create = { executionProvider: "wasm", files: [{ path: "m.onnx", key }], timeout: 5 };
+  const create = { executionProvider: "wasm", files: [{ path: "m.onnx", key }], outputs: ["y"], timeout: 5 };
   const { session } = JSON.parse((await made.createSession(JSON.stringify(create))).json);
   assert.equal(await workers[0].requests[0].files[0].blob.text(), "model");
+  assert.deepEqual(workers[0].requests[0].outputs, ["y"]);
   const reply = await made.run(JSON.stringify({ session, tensors: [], timeout: 5 }), new Uint8Array(1));
   assert.deepEqual([reply.error, reply.json, [...reply.payload]], ["", '[{"name":"y"}]', [7]]);
   await made.release(JSON.stringify({ session }));

@@ -91,7 +91,8 @@ def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Proxy]:
     return made
 
 
-SPEC = SessionSpec("wasm", "https://h.test/ort.mjs", "https://h.test/ort.wasm", (("onnx/m.onnx", "key"),), 9.0)
+FILES = (("onnx/m.onnx", "key"),)
+SPEC = SessionSpec("wasm", "https://h.test/ort.mjs", "https://h.test/ort.wasm", FILES, 9.0, ("logits",))
 FETCH: dict[str, Any] = {"sha256": "ab", "size": 3, "timeout": 5.0}
 FILE = {"url": "u", "sha256": "ab", "bytes": 3, "timeout": 5.0}
 
@@ -109,6 +110,7 @@ ROUND_TRIPS: list[tuple[Callable[[PyodideBridge], Any], str, dict[str, Any], Any
             "moduleUrl": "https://h.test/ort.mjs",
             "wasmUrl": "https://h.test/ort.wasm",
             "files": [{"path": "onnx/m.onnx", "key": "key"}],
+            "outputs": ["logits"],
             "timeout": 9.0,
         },
         {"session": 4, "inputNames": []},

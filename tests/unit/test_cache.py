@@ -16,6 +16,7 @@ from edgeinfer_browser.errors import (
     IntegrityError,
     ManifestError,
     NotFoundError,
+    ServerError,
 )
 from edgeinfer_browser.manifest import ModelFile, Variant
 from tests.unit.fakes import BASE, TOKENIZER, FakeBridge, packed_folder
@@ -192,3 +193,60 @@ async def test_a_plain_folder_has_no_revisions_to_forget() -> None:
     await found.fetch(Variant("fp32", (ModelFile("onnx/model.onnx"),)))
     assert not manifest.packed
     assert bridge.forgotten == []
+
+
+PLAIN = Variant(
+    "fp32",
+    (ModelFile("onnx/model.onnx"), ModelFile("onnx/model.onnx_data", optional=True)),
+    elsewhere=(ModelFile("model.onnx"), ModelFile("model.onnx_data", optional=True)),
+)
+
+
+@pytest.mark.parametrize("names", [("onnx/model.onnx",), ("onnx/model.onnx", "onnx/model.onnx_data")])
+async def test_an_optional_file_is_had_when_it_is_there(names: tuple[str, ...]) -> None:
+    bridge = FakeBridge({f"{BASE}{name}": b"x" for name in names})
+    assert [path for path, _ in await (await folder(bridge)).fetch(PLAIN)] == list(names)
+
+
+async def test_files_at_the_top_are_found_when_there_are_none_below_onnx() -> None:
+    bridge = FakeBridge({f"{BASE}model.onnx": b"x", f"{BASE}model.onnx_data": b"y"})
+    told: list[tuple[str, int, int]] = []
+    fetched = await (await folder(bridge)).fetch(PLAIN, lambda *each: told.append(each))
+    assert [path for path, _ in fetched] == ["model.onnx", "model.onnx_data"]
+    assert told[-1] == (f"{BASE}model.onnx_data", 2, 2)
+
+
+async def test_a_service_that_says_forbidden_for_what_is_not_there_is_understood() -> None:
+    class Storage(FakeBridge):
+        async def fetch_file(self, url: str, **options: Any) -> bytes:
+            if url not in self.files:
+                raise AccessDeniedError(f"{url} is forbidden (403).", url=url, status=403)
+            return await super().fetch_file(url, **options)
+
+    fetched = await (await folder(Storage({f"{BASE}model.onnx": b"x"}))).fetch(PLAIN)
+    assert [path for path, _ in fetched] == ["model.onnx"]
+
+
+async def test_an_optional_file_that_is_not_there_is_asked_for_once_and_is_nothing_to_tell() -> None:
+    bridge = FakeBridge({f"{BASE}onnx/model.onnx": b"x"}, notices=[QUOTA])
+    found = await folder(bridge)
+    await found.fetch(PLAIN)
+    assert bridge.fetched == [f"{BASE}onnx/model.onnx", f"{BASE}onnx/model.onnx_data"]
+    assert found.notices == {}
+
+
+async def test_a_file_that_is_nowhere_is_told_with_both_places() -> None:
+    with pytest.raises(NotFoundError, match=rf"{BASE}onnx/model\.onnx was .*{BASE}model\.onnx was"):
+        await (await folder(FakeBridge({}))).fetch(PLAIN)
+
+
+async def test_a_server_error_is_no_reason_to_look_elsewhere() -> None:
+    class Down(FakeBridge):
+        async def fetch_file(self, url: str, **_: Any) -> bytes:
+            self.fetched.append(url)
+            raise ServerError(f"{url} answered 503", url=url, status=503)
+
+    bridge = Down({})
+    with pytest.raises(ServerError, match="503"):
+        await (await folder(bridge)).fetch(PLAIN)
+    assert bridge.fetched == [f"{BASE}onnx/model.onnx"]

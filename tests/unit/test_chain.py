@@ -118,6 +118,13 @@ async def test_when_nothing_loads_one_error_lists_every_attempt() -> None:
     assert listed(caught.value) == ["webgpu", "wasm"]
 
 
+async def test_a_dtype_that_was_passed_over_is_an_attempt_of_its_own() -> None:
+    tested = chain(tier("wasm"), refusals=[Refusal("wasm", "It is advised against: it strays.", "q8")])
+    await tested.load()
+    assert str(tested.attempts[0]) == "wasm (q8): It is advised against: it strays."
+    assert told(tested.attempts) == [("wasm", False), ("wasm", True)]
+
+
 async def test_no_candidates_are_an_error_with_the_refusals() -> None:
     with pytest.raises(NoBackendError, match="no SIMD"):
         await chain(refusals=[Refusal("wasm", "This browser has no SIMD.")]).load()

@@ -132,3 +132,12 @@ async def test_nothing_is_measured_without_a_golden_sample_or_a_choice(lab: Call
     single = Choice((WASM, API), ())
     assert await Fastest(FakeBridge(), MANIFEST, device()).order(single, made.make) == single
     assert made.made == []
+
+
+async def test_what_is_advised_against_is_not_measured_and_stays_behind(lab: Callable[..., Lab]) -> None:
+    made = lab(seconds={"webgpu": [0.03] * 9, "wasm": [0.02] * 9})
+    last = Candidate("wasm", "q4", advised=False)
+    choice = Choice((WEBGPU, WASM, last, API), ())
+    ordered = await Fastest(FakeBridge(), MANIFEST, device()).order(choice, made.make)
+    assert ordered.candidates == (WASM, WEBGPU, last, API)
+    assert {(each.tier, each.dtype) for each in made.made} == {("webgpu", "fp32"), ("wasm", "q8")}

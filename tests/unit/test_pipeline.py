@@ -42,7 +42,10 @@ NO_GPU = facts(gpu={"present": False})
 
 
 async def classifier(bridge: FakeBridge, **options: Any) -> TextClassificationPipeline:
-    return await pipeline("text-classification", **{"model": BASE, "bridge": bridge, **options})
+    made: TextClassificationPipeline = await pipeline(
+        "text-classification", **{"model": BASE, "bridge": bridge, **options}
+    )
+    return made
 
 
 def attempts(pipe: TextClassificationPipeline) -> dict[str, str]:
@@ -115,11 +118,11 @@ async def test_only_the_chosen_file_is_fetched() -> None:
     ids=str,
 )
 async def test_an_unknown_name_is_refused_with_the_known_ones_before_anything_is_fetched(
-    options: dict[str, str],
+    options: dict[str, Any],
 ) -> None:
     bridge = FakeBridge()
     with pytest.raises(UnknownNameError) as caught:
-        await pipeline(**{"task": "text-classification", "model": BASE, "bridge": bridge, **options})  # type: ignore[arg-type]
+        await pipeline(**{"task": "text-classification", "model": BASE, "bridge": bridge, **options})
     assert all(name in str(caught.value) for name in caught.value.details["known"])
     assert bridge.fetched == []
 

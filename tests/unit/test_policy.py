@@ -10,7 +10,17 @@ import pytest
 
 from edgeinfer_browser.capabilities import Capabilities
 from edgeinfer_browser.errors import InputError, UnknownNameError
-from edgeinfer_browser.policy import PRESETS, Choice, Policy, choose, remote_only_reason
+from edgeinfer_browser.manifest import ModelFile, ModelManifest, Variant
+from edgeinfer_browser.policy import (
+    PRESETS,
+    Candidate,
+    Choice,
+    Policy,
+    Refusal,
+    choose,
+    remote_only_reason,
+    wasm_bytes,
+)
 from tests.unit.fakes import device, model, variant
 
 MODEL = model("fp32", "fp16", "q8", "q4", "q4f16")
@@ -194,6 +204,36 @@ def test_too_little_memory_refuses_local_tiers_and_unknown_memory_does_not(memor
         assert "276 MiB" in reason(choice, "wasm")
 
 
+def in_files(*sizes: int) -> ModelManifest:
+    """A model whose fp32 has an .onnx file and then data files of these bytes."""
+    return model(Variant("fp32", tuple(ModelFile(f"onnx/{n}", size) for n, size in enumerate(sizes))))
+
+
+def test_weights_in_external_data_count_once_and_in_the_onnx_file_more_than_twice() -> None:
+    assert wasm_bytes([100_000]) == 16 * 2**20 + 260_000
+    assert wasm_bytes([1_000, 60_000, 40_000]) == 16 * 2**20 + 2_600 + 100_000
+    assert wasm_bytes([0]) == 16 * 2**20
+
+
+def test_a_device_that_holds_a_model_once_takes_it_with_external_data_and_not_in_one_file() -> None:
+    small = device(deviceMemory=1)  # a quarter is 256 MiB
+    assert tiers(choose(small, in_files(2**16, 100 * 2**20, 90 * 2**20), wish(), api=True)) == ["webgpu", "wasm", "api"]
+    refused = choose(small, in_files(190 * 2**20), wish(), api=True)
+    assert tiers(refused) == ["api"]
+    assert "510 MiB" in reason(refused, "wasm")
+
+
+@pytest.mark.parametrize(("mebibytes", "local"), [(239, True), (241, False)])
+def test_external_data_that_does_not_fit_is_refused_all_the_same(mebibytes: int, local: bool) -> None:
+    choice = choose(device(deviceMemory=1), in_files(0, mebibytes * 2**20), wish(), api=True)
+    assert ("wasm" in tiers(choice)) == local
+
+
+def test_the_unknown_sizes_of_a_plain_folder_refuse_nothing() -> None:
+    plain = model(variant("fp32", 0), packed=False)
+    assert tiers(choose(device(deviceMemory=0.25), plain, wish(), api=False)) == ["webgpu", "wasm"]
+
+
 @pytest.mark.parametrize("tier", ["webgpu", "wasm"])
 def test_a_forced_tier_lifts_refusals_of_taste(tier: str) -> None:
     poor = device(gpu__isFallbackAdapter=True, deviceMemory=0.25, network__saveData=True)
@@ -280,3 +320,80 @@ def test_a_packed_model_has_one_candidate_a_tier_and_a_plain_folder_every_dtype_
         ("wasm", "fp32"),
         ("api", None),
     ]
+
+
+STRAYS = "its worst cosine to fp32 is 0.7000, below 0.95, on 200 texts"
+
+
+def against(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """Advice against (tier, dtype) pairs."""
+    return {"not_advised": [{"tier": tier, "dtype": dtype, "why": STRAYS} for tier, dtype in pairs]}
+
+
+EVERYWHERE = against(*((tier, "q8") for tier in ("webgpu", "wasm", "native")))
+
+
+def test_a_dtype_that_is_advised_against_is_passed_over_with_the_reason() -> None:
+    choice = choose(device(), model("fp32", "fp16", "q8", advice=EVERYWHERE), wish(), api=True)
+    assert choice.candidates == (Candidate("webgpu", "fp16"), Candidate("wasm", "fp32"), Candidate("api", None))
+    assert choice.refusals == (Refusal("wasm", f"It is advised against: {STRAYS}.", "q8"),)
+
+
+def test_the_server_passes_it_over_too() -> None:
+    choice = choose(Capabilities(host="cpython"), model("fp32", "q8", advice=EVERYWHERE), wish(), api=False)
+    assert choice.candidates == (Candidate("native", "fp32"),)
+
+
+def test_advice_is_a_tier_s_own() -> None:
+    choice = choose(device(), model("fp32", "fp16", "q8", advice=against(("webgpu", "fp16"))), wish(), api=False)
+    assert choice.candidates == (Candidate("webgpu", "fp32"), Candidate("wasm", "q8"))
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [
+        ("prefer-local", ["wasm fp32", "webgpu q8", "api None"]),
+        ("only-local", ["wasm fp32", "webgpu q8"]),
+        ("fastest", ["wasm fp32", "webgpu q8", "api None"]),
+        ("prefer-remote", ["api None", "wasm fp32", "webgpu q8"]),
+    ],
+)
+def test_the_only_dtype_of_a_tier_is_tried_after_all_local_ones_when_it_is_advised_against(
+    preset: str, expected: list[str]
+) -> None:
+    large = model(variant("fp32", largest_tensor=2**40), "q8", advice=EVERYWHERE)  # WebGPU cannot bind fp32's
+    choice = choose(device(), large, wish(preset), api=True)
+    assert [f"{each.tier} {each.dtype}" for each in choice.candidates] == expected
+    assert [each.advised for each in choice.candidates if each.tier == "webgpu"] == [False]
+    (told,) = [each for each in choice.refusals if each.tier == "webgpu"]
+    assert told.dtype == "q8"
+    assert "after all other local files" in told.reason
+    assert STRAYS in told.reason
+
+
+def test_a_model_of_nothing_else_runs_on_what_it_has_and_says_so() -> None:
+    choice = choose(device(), model("q8", advice=EVERYWHERE), wish(), api=False)
+    assert [(each.tier, each.dtype, each.advised) for each in choice.candidates] == [
+        ("webgpu", "q8", False),
+        ("wasm", "q8", False),
+    ]
+    assert {each.dtype for each in choice.refusals if each.tier != "api"} == {"q8"}
+
+
+def test_a_dtype_asked_for_by_name_is_obeyed_whatever_is_advised() -> None:
+    choice = choose(device(), model("fp32", "q8", advice=EVERYWHERE), wish(dtype="q8"), api=True)
+    assert choice.candidates == (Candidate("webgpu", "q8"), Candidate("wasm", "q8"), Candidate("api", None))
+    assert choice.refusals == ()
+    forced = choose(device(), model("fp32", "q8", advice=EVERYWHERE), wish(tier="wasm", dtype="q8"), api=False)
+    assert forced.candidates == (Candidate("wasm", "q8"),)
+
+
+def test_a_tier_asked_for_by_name_takes_what_is_advised_there() -> None:
+    choice = choose(device(), model("fp32", "q8", advice=EVERYWHERE), wish(tier="wasm"), api=False)
+    assert choice.candidates == (Candidate("wasm", "fp32"),)
+
+
+@pytest.mark.parametrize("advice", [None, {}, {"files": [], "warnings": []}, {"not_advised": []}])
+def test_without_advice_nothing_is_passed_over(advice: dict[str, Any] | None) -> None:
+    choice = choose(device(), model("fp32", "q8", advice=advice), wish(), api=False)
+    assert choice.candidates == (Candidate("webgpu", "fp32"), Candidate("wasm", "q8"))

@@ -39,7 +39,7 @@ async def test_a_pipeline_is_loaded_called_and_disposed_of(host: FakeBridge) -> 
     info = (await load(7))["result"]["info"]
     assert (info["tier"], info["capabilities"]["webgpu"]) == ("webgpu", True)
     answer = (await call(7, "good"))["result"]
-    assert answer["labels"][0]["label"] == "positive"
+    assert answer["result"][0]["label"] == "positive"
     assert answer["info"]["last"]["texts"] == 1
     assert "capabilities" not in answer["info"]
     assert await ask("dispose", {"pipeline": 7}) == {"result": {}}
@@ -55,7 +55,7 @@ async def test_options_cross_by_their_name_and_others_are_left_out(host: FakeBri
 @pytest.mark.parametrize(("options", "labels"), [({}, 1), ({"topK": 2}, 2), ({"topK": None}, 2)])
 async def test_top_k_crosses_and_null_means_all(host: FakeBridge, options: dict[str, Any], labels: int) -> None:
     await load(1)
-    assert len((await call(1, ["good"], **options))["result"]["labels"][0]) == labels
+    assert len((await call(1, ["good"], **options))["result"]["result"][0]) == labels
 
 
 async def test_progress_names_its_pipeline(host: FakeBridge) -> None:
@@ -68,7 +68,7 @@ async def test_progress_names_its_pipeline(host: FakeBridge) -> None:
 async def test_a_text_with_lone_surrogates_crosses(host: FakeBridge) -> None:
     await load(1)
     answer = await rpc.handle("call", '{"pipeline": 1, "inputs": "good \\ud83d", "options": {}}', print)
-    assert json.loads(answer)["result"]["labels"][0]["label"] == "positive"
+    assert json.loads(answer)["result"]["result"][0]["label"] == "positive"
 
 
 @pytest.mark.parametrize(

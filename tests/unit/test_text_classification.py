@@ -14,7 +14,7 @@ from edgeinfer_browser.backends import Chain, FakeBackend
 from edgeinfer_browser.errors import InputError, ManifestError, ModelError
 from edgeinfer_browser.pipelines import TextClassificationPipeline
 from edgeinfer_browser.pipelines.base import Runner
-from edgeinfer_browser.pipelines.text_classification import sigmoid, softmax
+from edgeinfer_browser.pipelines.labels import sigmoid, softmax
 from edgeinfer_browser.policy import Choice
 from edgeinfer_browser.tensors import Tensor
 from edgeinfer_browser.tokenizers import load_tokenizer
