@@ -40,7 +40,8 @@ function spread(attempt) {
  * @returns {Stop}
  */
 function describe(tier, own, current, { forced, loading, answered }) {
-  const last = own.at(-1);
+  // A file that was passed over for another one of the same tier is not the tier's end.
+  const last = own.filter((attempt) => attempt.ok || attempt.dtype === null || attempt.seconds).at(-1);
   const reasons = [...new Set(own.filter((attempt) => !attempt.ok).map((attempt) => attempt.reason))];
   if (tier === current) {
     const facts = [last?.dtype && dtypeWords(last.dtype), last?.seconds && startedIn(last.seconds)];

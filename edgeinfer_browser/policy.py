@@ -237,10 +237,10 @@ def _best(tier: str, feasible: Sequence[str], poor: Mapping[str, str]) -> list[C
     """
     best = next((dtype for dtype in feasible if dtype not in poor), feasible[0])
     before = feasible[: feasible.index(best)]
-    passed = [Refusal(tier, f"It is advised against: {poor[dtype]}.", dtype) for dtype in before]
+    passed = [Refusal(tier, f"{dtype} is advised against: {poor[dtype]}.", dtype) for dtype in before]
     if best not in poor:
         return [*passed, Candidate(tier, best)]
-    last = f"It is advised against, and tried after all other local files: {poor[best]}."
+    last = f"{best} is advised against, and tried after all other local files: {poor[best]}."
     return [Refusal(tier, last, best), Candidate(tier, best, advised=False)]
 
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import onnx
 from sentiment_data import load_split
 
+from edgeinfer_browser.manifest import EMBEDDING
 from edgeinfer_browser.packing.native import answers, feeds_of, open_session
-from edgeinfer_browser.packing.pooling import EMBEDDING, pooled
+from edgeinfer_browser.packing.pooling import pooled
 from edgeinfer_browser.quantization.calibration import Array
 from edgeinfer_browser.quantization.recipes import quantize
 

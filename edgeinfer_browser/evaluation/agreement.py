@@ -17,11 +17,11 @@ from scipy.special import expit, softmax  # type: ignore[import-untyped]
 from scipy.stats import spearmanr  # type: ignore[import-untyped]
 
 from edgeinfer_browser.errors import InputError, UnknownNameError
+from edgeinfer_browser.manifest import EMBEDDING
 
 Floats = npt.NDArray[np.float64]
 Outputs = Sequence[Mapping[str, npt.NDArray[Any]]]
 
-EMBEDDING = "sentence_embedding"
 #: Texts whose pairwise similarities are ranked: their number grows with its square.
 RANKED_TEXTS = 1000
 

@@ -44,14 +44,20 @@ class ModelManifest:
 
     @property
     def not_guaranteed(self) -> tuple[str, ...]:
-        """What a folder that was not packed cannot promise, in sentences; () for a packed one."""
-        if self.packed:
-            return ()
-        return (
-            "Not packed: the folder has no edgeinfer.json, so its files are not verified, no tier is proved by a "
-            "golden sample, which dtypes there are shows only when they are fetched, and the API may run another "
-            "revision of the model. edgeinfer pack makes one.",
-        )
+        """What the folder cannot promise, in sentences; () for a packed one, whose samples prove each tier."""
+        if not self.packed:
+            return (
+                "Not packed: the folder has no edgeinfer.json, so its files are not verified, no tier is proved by a "
+                "golden sample (answers that a GPU computes wrongly would not be noticed), which dtypes there are "
+                "shows only when they are fetched, and the API may run another revision of the model. "
+                "edgeinfer pack makes one.",
+            )
+        if not self.golden_inputs:
+            return (
+                "Not proved: edgeinfer.json has no golden samples, so answers that a GPU computes wrongly would not be "
+                "noticed. edgeinfer pack writes some.",
+            )
+        return ()
 
     @property
     def wanted_outputs(self) -> tuple[str, ...]:

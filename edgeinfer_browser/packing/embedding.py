@@ -12,8 +12,8 @@ from typing import Any, Literal
 import onnx
 
 from edgeinfer_browser.errors import ManifestError
-from edgeinfer_browser.manifest import TOKEN_VECTORS
-from edgeinfer_browser.packing.pooling import EMBEDDING, Pooling, pooled
+from edgeinfer_browser.manifest import EMBEDDING, TOKEN_VECTORS
+from edgeinfer_browser.packing.pooling import Pooling, pooled
 from edgeinfer_browser.packing.source import Source, read_json
 from edgeinfer_browser.packing.task_output import find_token_output, token_output, vector_output, with_first_output
 from edgeinfer_browser.packing.text_inputs import output_dims

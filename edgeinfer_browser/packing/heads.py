@@ -16,10 +16,9 @@ import onnx
 from onnx import helper, numpy_helper
 
 from edgeinfer_browser.errors import GraphError, InputError
-from edgeinfer_browser.manifest import TOKEN_VECTORS
+from edgeinfer_browser.manifest import EMBEDDING, TOKEN_VECTORS
 from edgeinfer_browser.packing.head_file import TASK, Features, Head, encoder_digest
 from edgeinfer_browser.packing.pooled_layers import HEAD_SCOPE, add_features, vector_output, with_outputs
-from edgeinfer_browser.packing.pooling import EMBEDDING
 
 __all__ = ["HEAD_SCOPE", "head_entries", "head_output", "join_heads"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from edgeinfer_browser.packing.schema import require_valid
 from edgeinfer_browser.packing.source import read_json
 
 NAME = "edgeinfer.json"
+#: A tensor's data, which indent= puts one on a line. No string of JSON has a line break in it.
+_LIST_OF_NUMBERS = re.compile(r"\[\n[-+.\deE,\s]+\]")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -49,8 +52,13 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     whole["advice"] = advise(whole, facts_of(folder, whole))
     whole["revision"] = revision_of(whole)
     require_valid(whole, str(folder / NAME))
-    (folder / NAME).write_text(json.dumps(whole, ensure_ascii=False, indent=1, sort_keys=True) + "\n", "utf-8")
+    text = json.dumps(whole, ensure_ascii=False, indent=1, sort_keys=True)
+    (folder / NAME).write_text(_LIST_OF_NUMBERS.sub(_on_one_line, text) + "\n", "utf-8")
     return whole
+
+
+def _on_one_line(numbers: re.Match[str]) -> str:
+    return "".join(numbers[0].split())
 
 
 def write_json(path: Path, value: Any) -> None:

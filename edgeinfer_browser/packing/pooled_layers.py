@@ -12,9 +12,9 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from onnx.utils import Extractor
 
 from edgeinfer_browser.errors import GraphError
+from edgeinfer_browser.manifest import EMBEDDING
 from edgeinfer_browser.packing.head_file import Features
 from edgeinfer_browser.packing.layers import find_layers
-from edgeinfer_browser.packing.pooling import EMBEDDING
 
 #: Every node and weight of heads, and of what they read, is named below it.
 HEAD_SCOPE = "/heads/"

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from edgeinfer_browser.manifest import EMBEDDING
 from edgeinfer_browser.packing.operators import rename
 
 Pooling = Literal["mean", "cls", "none"]
@@ -22,7 +23,6 @@ POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
 #: Every node and tensor added here is named below it.
 POOLING_SCOPE = "/pooling/"
-EMBEDDING = "sentence_embedding"
 
 #: A vector shorter than this is divided by it, not by its length: zeros stay zeros (as torch.nn.functional.normalize).
 _SHORTEST = 1e-12

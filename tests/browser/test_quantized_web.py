@@ -18,9 +18,9 @@ from playwright.sync_api import Browser
 from edgeinfer_browser.headless.page import find_runtime, site_folder
 from edgeinfer_browser.headless.serving import serving_files
 from edgeinfer_browser.headless.session import WebSessions, web_sessions
+from edgeinfer_browser.manifest import EMBEDDING
 from edgeinfer_browser.packing.files import save
 from edgeinfer_browser.packing.native import answers, open_session
-from edgeinfer_browser.packing.pooling import EMBEDDING
 from edgeinfer_browser.quantization.recipes import quantize
 from tests.quantizable import text_encoder, text_feeds
 from tests.quantized_minilm import cosines, embeddings, feeds, model, variant

@@ -119,9 +119,9 @@ async def test_when_nothing_loads_one_error_lists_every_attempt() -> None:
 
 
 async def test_a_dtype_that_was_passed_over_is_an_attempt_of_its_own() -> None:
-    tested = chain(tier("wasm"), refusals=[Refusal("wasm", "It is advised against: it strays.", "q8")])
+    tested = chain(tier("wasm"), refusals=[Refusal("wasm", "q8 is advised against: it strays.", "q8")])
     await tested.load()
-    assert str(tested.attempts[0]) == "wasm (q8): It is advised against: it strays."
+    assert str(tested.attempts[0]) == "wasm (q8): q8 is advised against: it strays."
     assert told(tested.attempts) == [("wasm", False), ("wasm", True)]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from edgeinfer_browser.errors import ManifestError
 from edgeinfer_browser.manifest import SUFFIXES, ModelManifest, length_limit
+from tests.unit.fakes import feeds, model
 
 URL = "https://host.test/models/tiny/config.json"
 
@@ -86,7 +87,14 @@ def test_a_folder_that_was_not_packed_says_what_it_cannot_promise() -> None:
     (said,) = read({}).not_guaranteed
     assert "not verified" in said
     assert "golden sample" in said
+    assert "a GPU computes wrongly would not be noticed" in said
     assert "edgeinfer pack" in said
+
+
+def test_a_packed_folder_promises_all_unless_it_has_no_golden_samples() -> None:
+    assert model("q8", golden_inputs=(feeds(2, 4, 3),)).not_guaranteed == ()
+    (said,) = model("q8").not_guaranteed
+    assert "no golden samples" in said
 
 
 @pytest.mark.parametrize(

@@ -336,7 +336,7 @@ EVERYWHERE = against(*((tier, "q8") for tier in ("webgpu", "wasm", "native")))
 def test_a_dtype_that_is_advised_against_is_passed_over_with_the_reason() -> None:
     choice = choose(device(), model("fp32", "fp16", "q8", advice=EVERYWHERE), wish(), api=True)
     assert choice.candidates == (Candidate("webgpu", "fp16"), Candidate("wasm", "fp32"), Candidate("api", None))
-    assert choice.refusals == (Refusal("wasm", f"It is advised against: {STRAYS}.", "q8"),)
+    assert choice.refusals == (Refusal("wasm", f"q8 is advised against: {STRAYS}.", "q8"),)
 
 
 def test_the_server_passes_it_over_too() -> None:
