@@ -17,6 +17,7 @@ from edgeinfer_browser import download
 from edgeinfer_browser.answer_check import refusal, retry_after
 from edgeinfer_browser.bridge import Notice, OnNotice, SessionSpec
 from edgeinfer_browser.bridge_native import NativeBridge
+from edgeinfer_browser.cache import ModelFolder
 from edgeinfer_browser.errors import (
     AccessDeniedError,
     ContentError,
@@ -30,6 +31,7 @@ from edgeinfer_browser.errors import (
     SessionError,
     TooManyRequestsError,
 )
+from edgeinfer_browser.manifest import ModelFile, Variant
 
 DATA = b"a model" * 100
 SHA256 = hashlib.sha256(DATA).hexdigest()
@@ -322,6 +324,15 @@ async def test_old_revisions_are_removed_and_nothing_else(server: str) -> None:
     assert [path.exists() for path in keys] == [True, True, True, True]
     assert [path.exists() for path in old] == [False, False, False, True]
     await NativeBridge().forget_old_revisions("models/tiny/", [])  # a folder on the disk is nobody's cache
+
+
+async def test_optional_data_that_is_not_there_is_asked_for_once_and_is_nothing_to_tell(server: str) -> None:
+    folder = await ModelFolder.at(f"{server}models/tiny", NativeBridge())
+    data = ModelFile("onnx/model.onnx_data", optional=True)
+    fetched = await folder.fetch(Variant("fp32", (ModelFile("onnx/model.onnx"), data)))
+    assert [path for path, _ in fetched] == ["onnx/model.onnx"]
+    assert [path for path, _ in Handler.log] == ["model.onnx", "model.onnx_data"]
+    assert folder.notices == {}
 
 
 async def test_a_file_on_the_disk_is_used_where_it_lies(tmp_path: Path) -> None:
