@@ -29,15 +29,11 @@ def main(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         theirs = onnx_files(arguments.against, dtype) if arguments.against else plain(arguments.model, Path(folder))
         check = BrowserCheck(arguments.runtime, arguments.browser)
-        found = paired_ratios(mine, theirs, feeds, arguments.pairs, check)
+        found = paired_ratios(mine, theirs, feeds, check, arguments.pairs)
     against = str(arguments.against or "plain int8")
     for tokens, entry in found.items():
-        rounded = {name: round(value, 3) for name, value in entry.items()}
-        print(
-            json.dumps(
-                {"bench": "quantized", "model": str(arguments.model), "against": against, "tokens": tokens} | rounded
-            )
-        )
+        line = {"bench": "quantized", "model": str(arguments.model), "against": against, "tokens": tokens}
+        print(json.dumps(line | entry.to_json()))
     return 0
 
 

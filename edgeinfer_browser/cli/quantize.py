@@ -28,14 +28,13 @@ from edgeinfer_browser.quantization.calibration import require_feeds
 from edgeinfer_browser.quantization.found_recipe import FoundRecipe, apply_recipe
 from edgeinfer_browser.quantization.recipe_file import read_recipe, write_recipe
 from edgeinfer_browser.quantization.recipes import DTYPE_OF, RECIPES, describe, quantize
-from edgeinfer_browser.quantization.search import Slowdown, search
+from edgeinfer_browser.quantization.search import MeasureSlowdown, search
 from edgeinfer_browser.quantization.search_log import SearchLog
 from edgeinfer_browser.quantization.slowdown import feeds_of_lengths, slowdown_in_browser
 from edgeinfer_browser.quantization.target import parse_target
 
-#: Tokens of the texts that --max-slowdown is measured with, and how many pairs of each.
+#: Tokens of the texts that --max-slowdown is measured with.
 LENGTHS = (8, 32, 128)
-PAIRS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +126,7 @@ def _searched(source: QuantizeSource, arguments: argparse.Namespace) -> Made:
             target,
             feeds,
             log=log.add,
+            note=log.note,
             slowdown=_slowdown(source, arguments) if arguments.max_slowdown else None,
             texts={"texts": len(texts), "digests": digests},
         )
@@ -134,10 +134,10 @@ def _searched(source: QuantizeSource, arguments: argparse.Namespace) -> Made:
     return Made("q8", found.model, found.recipe.describe(), digests, found.recipe)
 
 
-def _slowdown(source: QuantizeSource, arguments: argparse.Namespace) -> Slowdown:
+def _slowdown(source: QuantizeSource, arguments: argparse.Namespace) -> MeasureSlowdown:
     feeds = feeds_of_lengths(source.model, LENGTHS)
     check = BrowserCheck(arguments.runtime, arguments.browser)
-    return partial(slowdown_in_browser, feeds=feeds, pairs=PAIRS, check=check)
+    return partial(slowdown_in_browser, feeds=feeds, check=check)
 
 
 def _texts(arguments: argparse.Namespace) -> list[str]:

@@ -11,6 +11,7 @@ import onnx
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from edgeinfer_browser.quantization.calibration import Feeds
+from edgeinfer_browser.quantization.whole_matrices import whole_matrices
 
 
 def int8_dynamic(
@@ -31,7 +32,7 @@ def int8_dynamic(
         per_channel: one scale for each output channel of a matrix; one for all costs much quality.
         op_types: what is quantized.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, whole_matrices():
         path = Path(folder) / "model.onnx"
         quantize_dynamic(
             model,

@@ -52,7 +52,7 @@ def find_matrices(model: onnx.ModelProto) -> list[Matrix]:
     """
     tensors = initializers(model)
     read = Counter(name for node in model.graph.node for name in node.input)
-    found = [_matrix(node, tensors[node.input[1]]) for node in model.graph.node if _multiplies(node, tensors)]
+    found = [_matrix(node, tensors[node.input[1]]) for node in model.graph.node if multiplied(node, tensors)]
     copies = Counter(matrix.digest for matrix in found)
     return [matrix for matrix in found if read[matrix.weight] == 1 and copies[matrix.digest] == 1]
 
@@ -83,6 +83,14 @@ def initializers(model: onnx.ModelProto) -> dict[str, TensorProto]:
     return {tensor.name: tensor for tensor in model.graph.initializer}
 
 
+def multiplied(node: NodeProto, tensors: Mapping[str, TensorProto]) -> bool:
+    """Whether the node is a MatMul by a constant float32 matrix, its second input."""
+    if node.op_type != "MatMul" or node.input[1] not in tensors:
+        return False
+    weight = tensors[node.input[1]]
+    return weight.data_type == TensorProto.FLOAT and len(weight.dims) == 2
+
+
 def node_named(model: onnx.ModelProto, name: str) -> NodeProto:
     """The node of that name."""
     found: NodeProto = next(node for node in model.graph.node if node.name == name)
@@ -99,13 +107,6 @@ def insert_before(model: onnx.ModelProto, name: str, nodes: Sequence[NodeProto])
     at = next(index for index, node in enumerate(model.graph.node) if node.name == name)
     for offset, node in enumerate(nodes):
         model.graph.node.insert(at + offset, node)
-
-
-def _multiplies(node: NodeProto, tensors: Mapping[str, TensorProto]) -> bool:
-    if node.op_type != "MatMul" or node.input[1] not in tensors:
-        return False
-    weight = tensors[node.input[1]]
-    return weight.data_type == TensorProto.FLOAT and len(weight.dims) == 2
 
 
 def _matrix(node: NodeProto, tensor: TensorProto) -> Matrix:

@@ -21,14 +21,15 @@ from edgeinfer_browser.quantization.channel_search import WORTH, search_channels
 from edgeinfer_browser.quantization.found_recipe import FoundRecipe, apply_recipe
 from edgeinfer_browser.quantization.keep_search import search_kept
 from edgeinfer_browser.quantization.matrices import by_input, by_role
-from edgeinfer_browser.quantization.search_log import Log, Trial
+from edgeinfer_browser.quantization.search_log import Log, Note, Trial
 from edgeinfer_browser.quantization.sensitivity import sensitivities
+from edgeinfer_browser.quantization.slowdown import Slowdown
 from edgeinfer_browser.quantization.target import Target
 from edgeinfer_browser.quantization.trials import Trials
 from edgeinfer_browser.quantization.unreached import unreached
 
 #: (variant, plain int8) -> time of a run in WASM, the first as a multiple of the second.
-Slowdown = Callable[[onnx.ModelProto, onnx.ModelProto], float]
+MeasureSlowdown = Callable[[onnx.ModelProto, onnx.ModelProto], Slowdown]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ def search(
     calibration: Sequence[Feeds],
     *,
     log: Log = lambda trial: None,
-    slowdown: Slowdown | None = None,
+    note: Note = lambda sentence: None,
+    slowdown: MeasureSlowdown | None = None,
     texts: Mapping[str, Any] | None = None,
 ) -> Found:
     """The int8 variant of ``model`` that reaches ``target``.
@@ -57,6 +59,7 @@ def search(
         target: what to reach.
         calibration: feeds of calibration texts (or images), two at least, a hundred or more to be of use.
         log: called with each trial.
+        note: called with a sentence for each matrix that the search leaves out, which says why.
         slowdown: measures the time of what was found; without it the estimate has to do.
         texts: what the recipe says of the calibration texts (``texts``, ``digests``).
 
@@ -69,6 +72,8 @@ def search(
     trials = Trials(model, calibration, log)
     if not trials.matrices:
         raise GraphError("The model multiplies by no constant float32 matrix: there is nothing to search.")
+    for sentence in trials.left_out:
+        note(sentence)
     recipe, best = _plain(trials)
     if best.mb > target.max_mb:  # nothing that follows makes it smaller
         raise unreached(trials, target, best)
@@ -123,11 +128,18 @@ def _channels(trials: Trials, recipe: FoundRecipe, best: Trial, target: Target) 
     return recipe, best
 
 
-def _timed(trials: Trials, recipe: FoundRecipe, best: Trial, slowdown: Slowdown, target: Target) -> Trial:
-    ratio = slowdown(apply_recipe(trials.model, recipe), apply_recipe(trials.model, FoundRecipe()))
-    trial = replace(best, what="timed in a browser", slowdown=ratio, slowdown_measured=True)
-    within = target.within_budget(trial)
-    return trials.record(trial, kept=within, why="" if within else f"over the budget of {target.max_slowdown:g}x")
+def _timed(trials: Trials, recipe: FoundRecipe, best: Trial, slowdown: MeasureSlowdown, target: Target) -> Trial:
+    """What was found, timed; over the budget it is looked at once more, in a new browser, before it is refused."""
+    made, plain = apply_recipe(trials.model, recipe), apply_recipe(trials.model, FoundRecipe())
+    for what in ("timed in a browser", "timed again, in another browser"):
+        found = slowdown(made, plain)
+        trial = replace(best, what=what, slowdown=found.ratio, slowdown_measured=True)
+        within = target.within_budget(trial)
+        why = str(found) if within else f"over the budget of {target.max_slowdown:g}x: {found}"
+        trial = trials.record(trial, kept=within, why=why)
+        if within:
+            break
+    return trial
 
 
 def _named(recipe: FoundRecipe) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -45,6 +45,8 @@ class Trial:
 
 
 Log = Callable[[Trial], None]
+#: Told a sentence.
+Note = Callable[[str], None]
 
 
 class SearchLog:
@@ -55,9 +57,16 @@ class SearchLog:
 
     def add(self, trial: Trial) -> None:
         """One trial more."""
-        print(trial.line(), flush=True)
+        self._write(trial.line(), trial.to_json())
+
+    def note(self, sentence: str) -> None:
+        """What is no trial; ``{"note": sentence}`` in the file."""
+        self._write(f"  {sentence}", {"note": sentence})
+
+    def _write(self, line: str, fields: Mapping[str, Any]) -> None:
+        print(line, flush=True)
         if self._file:
-            print(json.dumps(trial.to_json()), file=self._file, flush=True)
+            print(json.dumps(fields), file=self._file, flush=True)
 
     def close(self) -> None:
         """Close the file."""

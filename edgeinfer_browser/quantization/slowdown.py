@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from edgeinfer_browser.headless.session import WebSession, web_sessions
+from edgeinfer_browser.headless.session import web_sessions
 from edgeinfer_browser.manifest import wanted_outputs
 from edgeinfer_browser.packing.browser_check import BrowserCheck
 from edgeinfer_browser.packing.files import save
+from edgeinfer_browser.quantization.paired_ratio import MOST, PairedRatio, paired_ratio
 
 Feeds = Mapping[str, npt.NDArray[Any]]
 
@@ -23,31 +25,37 @@ Feeds = Mapping[str, npt.NDArray[Any]]
 FLOAT_MATMUL = 2.2
 #: Scaling one channel takes the time of so many int8 multiplications.
 CHANNEL = 20
-#: Runs that are thrown away first.
-_WARM_UP = 3
-#: Runs for one timing, of which the fastest counts: others' work on the machine only ever adds.
-_RUNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    """How much slower one model is than another: what was measured for each length in tokens."""
+
+    lengths: Mapping[int, PairedRatio]
+
+    @property
+    def ratio(self) -> float:
+        """That of the length that comes off worst."""
+        return max(found.ratio for found in self.lengths.values())
+
+    def __str__(self) -> str:
+        return ", ".join(f"{tokens} tokens {found}" for tokens, found in self.lengths.items())
 
 
 def paired_ratios(
-    one: Sequence[Path],
-    other: Sequence[Path],
-    feeds: Mapping[int, Feeds],
-    pairs: int,
-    check: BrowserCheck,
-) -> dict[int, dict[str, float]]:
-    """Time two files against each other in one headless browser, on WASM, turn about.
+    one: Sequence[Path], other: Sequence[Path], feeds: Mapping[int, Feeds], check: BrowserCheck, most: int = MOST
+) -> dict[int, PairedRatio]:
+    """Time two files against each other in one headless browser, on WASM, one thread each.
 
     Args:
         one: the .onnx file, then its external data, in one folder.
         other: the same of the file to compare with.
         feeds: what to run, by number of tokens.
-        pairs: pairs of timings for each length.
         check: which browser.
+        most: pairs for each length at most (see :func:`edgeinfer_browser.quantization.paired_ratio.paired_ratio`).
 
     Returns:
-        tokens -> ``{"ratio", "fastest_ratio", "one_ms", "other_ms", "pairs"}``: one / other, the median over the pairs
-        and that of the fastest of all, which a busy machine moves least; median milliseconds.
+        tokens -> one / other.
 
     Raises:
         InputError: when there is no browser or runtime folder.
@@ -60,17 +68,19 @@ def paired_ratios(
             web.create(names[0], outputs=_outputs(one[0])) as a,
             web.create(names[1], outputs=_outputs(other[0])) as b,
         ):
-            return {tokens: _timed(a, b, feed, pairs) for tokens, feed in feeds.items()}
+            return {
+                tokens: paired_ratio(partial(a.time, feed), partial(b.time, feed), most)
+                for tokens, feed in feeds.items()
+            }
 
 
 def slowdown_in_browser(
-    one: onnx.ModelProto, other: onnx.ModelProto, feeds: Mapping[int, Feeds], pairs: int, check: BrowserCheck
-) -> float:
-    """The largest ``fastest_ratio`` of any length (:func:`paired_ratios`) between two models in memory."""
+    one: onnx.ModelProto, other: onnx.ModelProto, feeds: Mapping[int, Feeds], check: BrowserCheck
+) -> Slowdown:
+    """:func:`paired_ratios` of two models in memory."""
     with tempfile.TemporaryDirectory() as folder:
         files = [save(model, Path(folder) / f"{name}.onnx") for name, model in (("one", one), ("other", other))]
-        found = paired_ratios(files[0], files[1], feeds, pairs, check)
-    return max(entry["fastest_ratio"] for entry in found.values())
+        return Slowdown(paired_ratios(files[0], files[1], feeds, check))
 
 
 def feeds_of_lengths(model: onnx.ModelProto, lengths: Sequence[int]) -> dict[int, Feeds]:
@@ -94,21 +104,3 @@ def _link(folder: Path, label: str, files: Sequence[Path]) -> list[str]:
     for path in files:
         (folder / label / path.name).symlink_to(path.resolve())
     return [f"{label}/{path.name}" for path in files]
-
-
-def _timed(one: WebSession, other: WebSession, feed: Feeds, pairs: int) -> dict[str, float]:
-    for session in (one, other):
-        session.time(feed, _WARM_UP)
-    times: tuple[list[float], list[float]] = ([], [])
-    for pair in range(pairs):
-        order = ((one, 0), (other, 1)) if pair % 2 else ((other, 1), (one, 0))
-        for session, place in order:
-            times[place].append(min(session.time(feed, _RUNS)))
-    ratios = [a / b for a, b in zip(*times, strict=True)]
-    return {
-        "ratio": statistics.median(ratios),
-        "fastest_ratio": min(times[0]) / min(times[1]),
-        "one_ms": statistics.median(times[0]),
-        "other_ms": statistics.median(times[1]),
-        "pairs": pairs,
-    }

@@ -16,9 +16,13 @@ from edgeinfer_browser.quantization.calibration import Feeds
 from edgeinfer_browser.quantization.channels import channel_magnitudes
 from edgeinfer_browser.quantization.closeness import closeness
 from edgeinfer_browser.quantization.found_recipe import FoundRecipe, apply_recipe
+from edgeinfer_browser.quantization.left_out import left_out
 from edgeinfer_browser.quantization.matrices import Floats, Matrix, find_matrices, initializers, with_matmuls
 from edgeinfer_browser.quantization.search_log import Log, Trial
 from edgeinfer_browser.quantization.slowdown import CHANNEL, FLOAT_MATMUL
+
+#: Short texts gain nothing from more threads, which wait for each other; and answers are the same on any machine.
+THREADS = 1
 
 
 class Trials:
@@ -28,9 +32,11 @@ class Trials:
         self.model = model
         self.tried: list[Trial] = []
         self._feeds, self._log = feeds, log
-        self._reference = answers(open_session(model), feeds)
+        self._reference = answers(open_session(model, THREADS), feeds)
         matmuls = with_matmuls(model)
         self.matrices: dict[str, Matrix] = {matrix.digest: matrix for matrix in find_matrices(matmuls)}
+        #: Sentences on the matrices that are not in ``matrices``.
+        self.left_out = left_out(matmuls, self.matrices)
         self._weights = initializers(matmuls)
         inputs = list(dict.fromkeys(matrix.input for matrix in self.matrices.values()))
         #: Name of a tensor that matrices read -> the largest |x| of each of its channels.
@@ -47,7 +53,7 @@ class Trials:
 
     def measure_model(self, what: str, made: onnx.ModelProto, slowdown: float) -> Trial:
         """Measure a variant that is there already."""
-        close = closeness(self._reference, answers(open_session(made), self._feeds))
+        close = closeness(self._reference, answers(open_session(made, THREADS), self._feeds))
         return Trial(
             what,
             file_mb(made),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from edgeinfer_browser.errors import GraphError, InputError, TargetError
 from edgeinfer_browser.packing.native import answers, open_session
@@ -17,9 +18,11 @@ from edgeinfer_browser.quantization import channel_search
 from edgeinfer_browser.quantization.closeness import closeness
 from edgeinfer_browser.quantization.found_recipe import FoundRecipe, apply_recipe
 from edgeinfer_browser.quantization.matrices import initializers
+from edgeinfer_browser.quantization.paired_ratio import PairedRatio
 from edgeinfer_browser.quantization.recipe_file import read_recipe, variant_maker, write_recipe
 from edgeinfer_browser.quantization.search import Found, search
 from edgeinfer_browser.quantization.search_log import SearchLog, Trial
+from edgeinfer_browser.quantization.slowdown import Slowdown
 from edgeinfer_browser.quantization.target import Target
 from tests.outlier_encoder import encoder, feeds
 
@@ -127,9 +130,25 @@ def test_a_size_out_of_reach_says_the_smallest_there_is() -> None:
         search(encoder(layers=1), Target(cosine=0.5, max_mb=0.001), CALIBRATION)
 
 
+def timed(*ratios: float) -> Callable[[onnx.ModelProto, onnx.ModelProto], Slowdown]:
+    """What measures these ratios, one a look."""
+    left = iter(ratios)
+    return lambda model, plain: Slowdown({8: PairedRatio(next(left), 1.0, 2.0, 3.0, 2.0, 20)})
+
+
 def test_a_measured_slowdown_over_the_budget_refuses_the_file() -> None:
     with pytest.raises(TargetError, match=r"0\.35x too long"):
-        search(encoder(layers=1), Target(0.9, max_slowdown=1.15), CALIBRATION, slowdown=lambda model, plain: 1.5)
+        search(encoder(layers=1), Target(0.9, max_slowdown=1.15), CALIBRATION, slowdown=timed(1.4, 1.5))
+
+
+def test_a_measured_slowdown_is_looked_at_again_before_the_file_is_refused() -> None:
+    seen = search(encoder(layers=1), Target(0.9, max_slowdown=1.15), CALIBRATION, slowdown=timed(1.4, 1.1))
+    refused, accepted = seen.tried[-2:]
+    assert (refused.kept, accepted.kept) == (False, True)
+    assert refused.why.startswith("over the budget of 1.15x: 8 tokens 1.40x")
+    assert seen.best == accepted
+    assert accepted.slowdown_measured
+    assert accepted.slowdown == 1.1
 
 
 def test_one_text_is_too_few() -> None:
@@ -143,9 +162,21 @@ def test_the_log_has_a_line_for_each_trial_on_paper_and_in_the_file(
     log = SearchLog(tmp_path / "log.jsonl")
     log.add(Trial("embeddings", 23.1, 0.9991, 0.9978, 1.02, kept=True, why="+0.00030"))
     log.add(Trial("smoothing", 23.1, 0.9981, 0.9968, 1.01, slowdown_measured=True, same_label=0.995, why="-0.001"))
+    log.note("A matrix is left out.")
     log.close()
-    first, second = capsys.readouterr().out.splitlines()
+    first, second, third = capsys.readouterr().out.splitlines()
     assert first.startswith("+ embeddings")
     assert "same label 99.5%" in second
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert [line["kept"] for line in lines] == [True, False]
+    assert [line["kept"] for line in lines[:2]] == [True, False]
+    assert lines[2] == {"note": third.strip()}
+
+
+def test_the_log_says_why_a_matrix_is_left_out() -> None:
+    model = encoder(layers=1)
+    matmul = next(node for node in model.graph.node if node.op_type == "MatMul")
+    model.graph.node.append(helper.make_node("MatMul", list(matmul.input), ["again"], name="again"))
+    notes: list[str] = []
+    search(model, Target(0.5), CALIBRATION, note=notes.append)
+    assert len(notes) == 1
+    assert notes[0].startswith(f"{matmul.input[1]} (32x32) is left out of the search: 2 nodes read it")

@@ -16,6 +16,7 @@ from edgeinfer_browser.packing.native import answers, open_session
 from edgeinfer_browser.quantization.channels import channel_magnitudes
 from edgeinfer_browser.quantization.closeness import closeness
 from edgeinfer_browser.quantization.embedding_rows import quantize_rows
+from edgeinfer_browser.quantization.left_out import left_out
 from edgeinfer_browser.quantization.matrices import by_input, by_role, find_matrices, initializers, with_matmuls
 from edgeinfer_browser.quantization.outliers import add_side_product, largest_channels
 from edgeinfer_browser.quantization.search_log import Trial
@@ -56,6 +57,37 @@ def test_a_gemm_is_a_matrix_and_a_weight_that_two_nodes_read_is_none() -> None:
     found = find_matrices(with_matmuls(model))
     assert matmul.input[1] not in {matrix.weight for matrix in found}
     assert (WIDTH, 3) in {(matrix.rows, matrix.columns) for matrix in found}
+
+
+def left_out_of(model: onnx.ModelProto) -> list[str]:
+    matmuls = with_matmuls(model)
+    return left_out(matmuls, {matrix.digest: matrix for matrix in find_matrices(matmuls)})
+
+
+def test_every_matrix_that_is_none_has_its_reason() -> None:
+    model = encoder()
+    assert left_out_of(model) == []
+    matmul = next(node for node in model.graph.node if node.op_type == "MatMul")
+    copied = numpy_helper.to_array(next(each for each in model.graph.initializer if each.name == matmul.input[1]))
+    packed = np.zeros((WIDTH, 3 * WIDTH), np.float32)
+    model.graph.initializer.extend(
+        [
+            numpy_helper.from_array(copied, "copy"),
+            numpy_helper.from_array(packed, "packed"),
+            numpy_helper.from_array(packed[0], "bias"),
+        ]
+    )
+    model.graph.node.extend(
+        [
+            helper.make_node("MatMul", [matmul.input[0], "copy"], ["again"], name="again"),
+            helper.make_node("Attention", ["words", "packed", "bias"], ["attended"], domain="com.microsoft"),
+            helper.make_node("Gemm", ["sentence_embedding", "copy"], ["halved"], alpha=0.5),
+        ]
+    )
+    reasons = {line.split()[0]: line for line in left_out_of(model)}
+    assert set(reasons) == {matmul.input[1], "copy", "packed"}
+    assert "another matrix has the same values" in reasons[matmul.input[1]]
+    assert f"packed ({WIDTH}x{3 * WIDTH}) is left out of the search: a fused Attention" in reasons["packed"]
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
