@@ -13,30 +13,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import onnx
-
-from edgeinfer_browser.errors import InputError, UnknownNameError
-from edgeinfer_browser.manifest import SUFFIXES
+from edgeinfer_browser.cli.pack_variants import DTYPES, calibration_digests, dtypes_of, variant_makers
 from edgeinfer_browser.packing.advice import describe
 from edgeinfer_browser.packing.browser_check import BrowserCheck
-from edgeinfer_browser.packing.heads import HEAD_SCOPE
-from edgeinfer_browser.packing.images import preprocessing_nodes
-from edgeinfer_browser.packing.native import Array, feeds_of
-from edgeinfer_browser.packing.pack import TASKS, Options, VariantMaker, pack
-from edgeinfer_browser.packing.pooling import POOLING_SCOPE, POOLINGS
-from edgeinfer_browser.packing.samples import SHORT_TEXTS, picture_samples
-from edgeinfer_browser.packing.small_files import text_limit
-from edgeinfer_browser.packing.source import Source, open_source
-from edgeinfer_browser.packing.texts import digest_of, read_examples
+from edgeinfer_browser.packing.pack import TASKS, Options, pack
+from edgeinfer_browser.packing.pooling import POOLINGS
+from edgeinfer_browser.packing.source import open_source
 
-DTYPES = ("fp32", "fp16", "q8")
-#: How each dtype is made where no recipe file says otherwise.
-METHODS: Mapping[str, str] = {
-    "fp16": "fp16",
-    "q8": "int8-dynamic",
-    "q4": "int4-weights-rtn",
-    "q4f16": "int4-weights-rtn-fp16",
-}
 #: Hugging Face's old name of a task -> its name.
 ALIASES = {"sentiment-analysis": "text-classification"}
 
@@ -76,12 +59,12 @@ def _add_graph(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_variants(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dtypes", default=",".join(DTYPES), metavar="A,B,...", help="default: %(default)s")
+    suited = f"default: {','.join(DTYPES)}; of images q8 only with --calibration or --quantization"
+    parser.add_argument("--dtypes", metavar="A,B,...", help=suited)
     parser.add_argument("--keep-variants", action="store_true", help="take the source's own variants, do not make them")
     parser.add_argument("--quantization", type=Path, metavar="FILE", help="a recipe of `edgeinfer quantize` for q8")
-    parser.add_argument(
-        "--calibration", type=Path, metavar="FILE", help="texts on which fp16 is looked at for overflow"
-    )
+    looked_at = "texts on which fp16 is looked at for overflow; of an image model a folder of pictures, for q8 too"
+    parser.add_argument("--calibration", type=Path, metavar="PATH", help=looked_at)
     parser.add_argument(
         "--split-mb", type=float, metavar="N", help="most MiB of one file of weights (25 for most hosts)"
     )
@@ -113,82 +96,12 @@ def options_of(arguments: argparse.Namespace) -> Options:
         max_length=arguments.max_length,
         config=arguments.config,
         tokenizer=arguments.tokenizer,
-        float32="fp32" in _dtypes(arguments),
+        float32="fp32" in dtypes_of(arguments),
         keep_variants=arguments.keep_variants,
         split_mb=arguments.split_mb,
         browser=None if arguments.skip_browser_check else check,
-        calibration=_digests(arguments),
+        calibration=calibration_digests(arguments),
     )
-
-
-def variant_makers(
-    arguments: argparse.Namespace, source: Source, options: Options
-) -> Iterator[tuple[str, VariantMaker]]:
-    """How each dtype is made: by the recipe file, or by the method that it has by default."""
-    for dtype in _dtypes(arguments):
-        if dtype == "q8" and arguments.quantization:
-            from edgeinfer_browser.quantization.recipe_file import variant_maker
-
-            yield dtype, variant_maker(arguments.quantization)
-        elif dtype in METHODS:
-            yield dtype, _by_method(METHODS[dtype], arguments, source, options)
-
-
-def _by_method(method: str, arguments: argparse.Namespace, source: Source, options: Options) -> VariantMaker:
-    """Pooling, heads and what is done to pixels stay float32 in it: a few kB, and the answer hangs on them."""
-
-    def make(model: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
-        from edgeinfer_browser.quantization.recipes import describe as describe_method
-        from edgeinfer_browser.quantization.recipes import quantize
-
-        keep = [node.name for node in model.graph.node if node.name.startswith((POOLING_SCOPE, HEAD_SCOPE))]
-        keep += preprocessing_nodes(model)
-        feeds = _feeds(model, arguments, source, options) if method == "fp16" else []
-        return quantize(model, method, calibration=feeds, keep=keep), describe_method(method)
-
-    return make
-
-
-def _feeds(
-    model: onnx.ModelProto, arguments: argparse.Namespace, source: Source, options: Options
-) -> list[dict[str, Array]]:
-    """What fp16 is looked at for overflow with: the texts given, else the short golden samples."""
-    inputs = [value.name for value in model.graph.input]
-    if "pixels" in inputs:
-        return [dict(sample.feeds) for sample in picture_samples()]
-    texts = [example.text for example in read_examples(arguments.calibration)] if arguments.calibration else SHORT_TEXTS
-    limit = text_limit(source, source.json("config.json"), options.max_length)
-    return feeds_of(source.files["tokenizer.json"], texts, inputs, limit)
-
-
-def _digests(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Of all texts that any variant was calibrated on, for ``evaluate`` to keep apart."""
-    digests = (
-        [digest_of(example.text) for example in read_examples(arguments.calibration)] if arguments.calibration else []
-    )
-    if arguments.quantization:
-        from edgeinfer_browser.quantization.recipe_file import read_recipe
-
-        digests += read_recipe(arguments.quantization).calibration.get("digests", [])
-    return tuple(digests)
-
-
-def _dtypes(arguments: argparse.Namespace) -> list[str]:
-    """The dtypes asked for.
-
-    Raises:
-        UnknownNameError: for one that does not exist.
-        InputError: when a recipe is given for a dtype that is not wanted.
-    """
-    dtypes = [dtype.strip() for dtype in arguments.dtypes.split(",") if dtype.strip()]
-    for dtype in dtypes:
-        if dtype not in SUFFIXES:
-            raise UnknownNameError.of("dtype", dtype, SUFFIXES)
-    if arguments.quantization and "q8" not in dtypes:
-        raise InputError(
-            "--quantization is a recipe for q8, and --dtypes does not ask for q8. Add it, or leave it out."
-        )
-    return dtypes
 
 
 def report(manifest: Mapping[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from edgeinfer_browser.errors import InputError, OutputError
-from edgeinfer_browser.packing.advice_warnings import QUALITY_FLOOR
+from edgeinfer_browser.packing.quality import QUALITY_FLOOR
 
 PANELS_ABREAST = 3
 #: Share of the width within which a name would touch the next point.

@@ -14,11 +14,11 @@ from edgeinfer_browser.packing.advice_warnings import (
     FIRST_VISIT_BYTES,
     INT4_FROM,
     Facts,
-    embeds,
     size_of,
     unfit_reason,
     warnings_about,
 )
+from edgeinfer_browser.packing.quality import embeds, quality_told
 from edgeinfer_browser.policy import DTYPES_BY_TIER
 
 __all__ = ["Facts", "advise", "describe"]
@@ -67,9 +67,9 @@ def advise(manifest: Mapping[str, Any], facts: Facts | None = None) -> dict[str,
     fit = [key for key, reason in reasons.items() if reason is None]
     return {
         "files": [
-            {"tier": tier, "dtype": dtype, "needs": _needs(manifest, dtype), "why": _why(manifest, tier, dtype)}
+            {"tier": tier, "dtype": dtype, "needs": _needs(manifest, tier, dtype), "why": _why(manifest, tier, dtype)}
             for tier in TIERS
-            for dtype in _first_for_each_device(manifest, [key[1] for key in fit if key[0] == tier])
+            for dtype in _first_for_each_device(manifest, tier, [key[1] for key in fit if key[0] == tier])
         ],
         "common": _common(manifest, [d for d in _COMMON if all((tier, d) in fit for tier in TIERS)]),
         "not_advised": [
@@ -98,33 +98,23 @@ def describe(advice: Mapping[str, Any]) -> Iterator[str]:
         yield f"warning: {warning['what']}. {warning['why']}. {warning['do']}."
 
 
-def _needs(manifest: Mapping[str, Any], dtype: str) -> list[str]:
-    return list(manifest["variants"][dtype]["features"])
+def _needs(manifest: Mapping[str, Any], tier: str, dtype: str) -> list[str]:
+    """Features are the WebGPU adapter's: no other tier needs them."""
+    return list(manifest["variants"][dtype]["features"]) if tier == "webgpu" else []
 
 
-def _first_for_each_device(manifest: Mapping[str, Any], dtypes: list[str]) -> list[str]:
+def _first_for_each_device(manifest: Mapping[str, Any], tier: str, dtypes: list[str]) -> list[str]:
     """The best dtype, then what a device takes that lacks its features, until one needs none."""
     kept: list[str] = []
     for dtype in dtypes:
-        if not any(set(_needs(manifest, better)) <= set(_needs(manifest, dtype)) for better in kept):
+        needs = set(_needs(manifest, tier, dtype))
+        if not any(set(_needs(manifest, tier, better)) <= needs for better in kept):
             kept.append(dtype)
     return kept
 
 
 def _why(manifest: Mapping[str, Any], tier: str, dtype: str) -> str:
-    return f"{_WHY[tier, dtype]}; {_measured(manifest, dtype)}"
-
-
-def _measured(manifest: Mapping[str, Any], dtype: str) -> str:
-    agreement = manifest["variants"][dtype].get("agreement", {})
-    if dtype == "fp32":
-        return "the reference itself"
-    parts = []
-    if embeds(manifest) and agreement.get("worst_cosine") is not None:
-        parts.append(f"worst cosine to fp32 {agreement['worst_cosine']:.4f}")
-    if agreement.get("same_label") is not None:
-        parts.append(f"same label as fp32 for {agreement['same_label']:.1%}")
-    return f"{', '.join(parts)} on {agreement['texts']} texts" if parts else "its quality was not measured on texts"
+    return f"{_WHY[tier, dtype]}; {quality_told(manifest, dtype)}"
 
 
 def _common(manifest: Mapping[str, Any], dtypes: list[str]) -> dict[str, Any] | None:
@@ -139,7 +129,7 @@ def _common(manifest: Mapping[str, Any], dtypes: list[str]) -> dict[str, Any] | 
         return size_of(manifest, dtype) <= FIRST_VISIT_BYTES, 1.0 if dtype == "fp32" else quality
 
     best = max(dtypes, key=rank)
-    return {"dtype": best, "why": f"every tier of every device runs this file; {_measured(manifest, best)}"}
+    return {"dtype": best, "why": f"every tier of every device runs this file; {quality_told(manifest, best)}"}
 
 
 def _precision(parameters: int | None) -> dict[str, str] | None:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from edgeinfer_browser.packing.quality import quality_reason
 from edgeinfer_browser.policy import wasm_bytes
 
-#: Worst cosine of an embedding to fp32's, or share of texts with the same label, below which a file is not advised.
-QUALITY_FLOOR = 0.95
 #: Bytes that a first visit may download for the model.
 FIRST_VISIT_BYTES = 150_000_000
 #: The largest file that common static hosts take (Cloudflare's static assets and KV values, for two).
@@ -44,29 +43,13 @@ def wasm_bytes_of(manifest: Mapping[str, Any], dtype: str) -> int:
     return wasm_bytes([file["bytes"] for file in manifest["variants"][dtype]["files"]])
 
 
-def embeds(manifest: Mapping[str, Any]) -> bool:
-    """Whether the model's answer is an embedding (perhaps beside logits), so that cosines judge it."""
-    return any(not output["name"].endswith("logits") for output in manifest["outputs"])
-
-
 def unfit_reason(manifest: Mapping[str, Any], facts: Facts, tier: str, dtype: str) -> str | None:
     """Why a dtype is not advised on a tier although the tier could load it; None when it may be."""
     if facts.not_finite.get(dtype):
         return f"it answered NaN or infinity to {facts.not_finite[dtype]} of the samples"
     if tier == "wasm" and wasm_bytes_of(manifest, dtype) > WASM_ADDRESS_BYTES:
         return "it needs more memory than WASM can address"
-    return None if dtype == "fp32" else _quality_reason(manifest, dtype)
-
-
-def _quality_reason(manifest: Mapping[str, Any], dtype: str) -> str | None:
-    """Embeddings by their worst cosine; a classifier by its labels, since two logits of a near tie may swap signs."""
-    agreement = manifest["variants"][dtype].get("agreement", {})
-    worst, same = agreement.get("worst_cosine"), agreement.get("same_label")
-    if worst is not None and worst < QUALITY_FLOOR and embeds(manifest):
-        return f"its worst cosine to fp32 is {worst:.4f}, below {QUALITY_FLOOR}, on {agreement['texts']} texts"
-    if same is not None and same < QUALITY_FLOOR:
-        return f"it gives the label of fp32 to {same:.1%} of {agreement['texts']} texts, below {QUALITY_FLOOR:.0%}"
-    return None
+    return None if dtype == "fp32" else quality_reason(manifest, dtype)
 
 
 def warnings_about(manifest: Mapping[str, Any], facts: Facts) -> list[dict[str, str]]:
@@ -158,12 +141,13 @@ def _parameters(manifest: Mapping[str, Any], _: Facts) -> Said:
         yield f"{size}, and no 4-bit file", "From 500 million on int8 is too large for most visits", "Pack a q4 variant"
     if 0 < count < INT4_FROM and "q8" not in variants:
         why = "Below 500 million parameters int8 is the smallest file that keeps its quality, and the fastest in WASM"
-        yield "There is no int8 file", why, "Pack a q8 variant"
+        how = " with --calibration FOLDER: convolutions want scales found on pictures" if _sees(manifest) else ""
+        yield "There is no int8 file", why, f"Pack a q8 variant{how}"
 
 
 def _quality(manifest: Mapping[str, Any], _: Facts) -> Said:
     for dtype in manifest["variants"]:
-        reason = None if dtype == "fp32" else _quality_reason(manifest, dtype)
+        reason = None if dtype == "fp32" else quality_reason(manifest, dtype)
         if reason:
             yield (
                 f"{dtype} is not advised: {reason}",
@@ -172,14 +156,19 @@ def _quality(manifest: Mapping[str, Any], _: Facts) -> Said:
             )
 
 
+def _sees(manifest: Mapping[str, Any]) -> bool:
+    return manifest.get("task") == "image-classification"
+
+
 def _unmeasured(manifest: Mapping[str, Any], _: Facts) -> Said:
     measured = {name: "texts" in each.get("agreement", {}) for name, each in manifest["variants"].items()}
     named = [name for name in measured if name != "fp32" and not measured[name]]
+    pictures = "Compare it with fp32 on pictures of your own: edgeinfer evaluate has texts only"
     if named:
         yield (
-            f"The quality of {', '.join(named)} was not measured on texts",
+            f"The quality of {', '.join(named)} was not measured on {'pictures' if _sees(manifest) else 'texts'}",
             "A few golden samples show that a file works, not how well",
-            "Run edgeinfer evaluate FOLDER --texts FILE --write on texts of your own",
+            pictures if _sees(manifest) else "Run edgeinfer evaluate FOLDER --texts FILE --write on texts of your own",
         )
 
 

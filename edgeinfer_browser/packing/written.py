@@ -12,6 +12,7 @@ from edgeinfer_browser.errors import UnknownNameError
 from edgeinfer_browser.manifest import SUFFIXES
 from edgeinfer_browser.packing.files import save
 from edgeinfer_browser.packing.graph_file import bytes_of
+from edgeinfer_browser.packing.operators import all_nodes
 
 _HALF = {TensorProto.FLOAT16}
 
@@ -48,10 +49,18 @@ def write_variant(
 
 
 def _computes_in_half(model: onnx.ModelProto) -> bool:
-    casts = (node for node in model.graph.node if node.op_type == "Cast")
-    return any(tensor.data_type in _HALF for tensor in model.graph.initializer) or any(
-        helper.get_node_attr_value(node, "to") in _HALF for node in casts
+    """Whether a kernel works on 16-bit floats. Weights that are only stored so are cast to float32 while loading."""
+    nodes = list(all_nodes(model.graph))
+    half = {tensor.name for tensor in model.graph.initializer if tensor.data_type in _HALF}
+    half |= {node.output[0] for node in nodes if node.op_type == "Constant" and _constant_type(node) in _HALF}
+    return any(
+        helper.get_node_attr_value(node, "to") in _HALF if node.op_type == "Cast" else half & {*node.input}
+        for node in nodes
     )
+
+
+def _constant_type(node: onnx.NodeProto) -> int:
+    return next((attribute.t.data_type for attribute in node.attribute if attribute.name == "value"), 0)
 
 
 def _exceeds(path: Path, split_mb: float | None) -> bool:
