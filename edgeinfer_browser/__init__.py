@@ -12,6 +12,7 @@ The same lines in Pyodide and on CPython::
 from edgeinfer_browser.backends import Attempt, FakeBackend
 from edgeinfer_browser.capabilities import Capabilities, detect
 from edgeinfer_browser.errors import (
+    AccessDeniedError,
     BackendError,
     ContentError,
     DeadlineError,
@@ -29,9 +30,11 @@ from edgeinfer_browser.errors import (
     RateLimitedError,
     RemoteError,
     RunError,
+    ServerError,
     SessionError,
     TargetError,
     TokenizerError,
+    TooManyRequestsError,
     UnknownNameError,
 )
 from edgeinfer_browser.manifest import ModelManifest
@@ -41,6 +44,7 @@ from edgeinfer_browser.tensors import Tensor
 
 __all__ = [
     "PRESETS",
+    "AccessDeniedError",
     "Attempt",
     "BackendError",
     "Capabilities",
@@ -63,10 +67,12 @@ __all__ = [
     "RateLimitedError",
     "RemoteError",
     "RunError",
+    "ServerError",
     "SessionError",
     "TargetError",
     "Tensor",
     "TokenizerError",
+    "TooManyRequestsError",
     "UnknownNameError",
     "choose",
     "detect",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata, resources
@@ -30,6 +30,25 @@ OnProgress = Callable[[int, int], None]
 _calls = count(1)
 
 IN_BROWSER = sys.platform == "emscripten"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What was given up to get the right answer all the same: a name, and a sentence for the user.
+
+    Kinds: ``cache_unavailable``, ``quota_exceeded``, ``cache_write_failed``, ``cache_entry_damaged``.
+    """
+
+    kind: str
+    message: str
+
+    def to_json(self) -> dict[str, str]:
+        """Both fields."""
+        return {"kind": self.kind, "message": self.message}
+
+
+#: Called with each thing that was given up.
+OnNotice = Callable[[Notice], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +88,25 @@ class Bridge(Protocol):
     async def absolute_url(self, url: str) -> str:
         """``url`` against the page's (or worker's) own base; on CPython a path or URL as it is."""
 
-    async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:
+    async def fetch_file(
+        self, url: str, *, sha256: str = "", size: int = 0, timeout: float, on_notice: OnNotice | None = None
+    ) -> bytes:
         """A small file's bytes, verified when ``sha256`` is given, from the cache when it is there."""
 
     async def fetch_to_cache(
-        self, url: str, *, sha256: str, size: int, timeout: float, on_progress: OnProgress | None
+        self,
+        url: str,
+        *,
+        sha256: str,
+        size: int,
+        timeout: float,
+        on_progress: OnProgress | None,
+        on_notice: OnNotice | None = None,
     ) -> str:
         """Fetch, verify and keep a file on the JavaScript side; the key that :class:`SessionSpec` takes."""
+
+    async def forget_old_revisions(self, folder: str, current: Iterable[tuple[str, str]]) -> None:
+        """Remove what the cache holds of a model folder besides ``current``: (URL, sha256) of each file."""
 
     async def create_session(self, spec: SessionSpec) -> tuple[int, dict[str, Any]]:
         """Start a worker with one ``InferenceSession``: its handle, and ``{inputNames, outputNames, ...}``."""
@@ -119,15 +150,31 @@ class PyodideBridge:
     async def absolute_url(self, url: str) -> str:  # noqa: D102
         return str(_object(await self._call("absoluteUrl", {"url": url}))["url"])
 
-    async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:  # noqa: D102
+    async def fetch_file(  # noqa: D102
+        self, url: str, *, sha256: str = "", size: int = 0, timeout: float, on_notice: OnNotice | None = None
+    ) -> bytes:
         js_reply = await self._call("fetchFile", {"url": url, "sha256": sha256, "bytes": size, "timeout": timeout})
+        _tell_notices(_object(js_reply), on_notice)
         return bytes(js_reply.payload.to_bytes())
 
     async def fetch_to_cache(  # noqa: D102
-        self, url: str, *, sha256: str, size: int, timeout: float, on_progress: OnProgress | None
+        self,
+        url: str,
+        *,
+        sha256: str,
+        size: int,
+        timeout: float,
+        on_progress: OnProgress | None,
+        on_notice: OnNotice | None = None,
     ) -> str:
         arguments = {"url": url, "sha256": sha256, "bytes": size, "timeout": timeout}
-        return str(_object(await self._call("fetchToCache", arguments, on_progress=on_progress))["key"])
+        answer = _object(await self._call("fetchToCache", arguments, on_progress=on_progress))
+        _tell_notices(answer, on_notice)
+        return str(answer["key"])
+
+    async def forget_old_revisions(self, folder: str, current: Iterable[tuple[str, str]]) -> None:  # noqa: D102
+        files = [{"url": url, "sha256": sha256} for url, sha256 in current]
+        await self._call("forgetOldRevisions", {"folder": folder, "current": files})
 
     async def create_session(self, spec: SessionSpec) -> tuple[int, dict[str, Any]]:  # noqa: D102
         arguments = {
@@ -220,6 +267,12 @@ def _run_arguments(session: int, header: str, timeout: float, runs: int = 1) -> 
 def _object(js_reply: Any) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(js_reply.json)
     return answer
+
+
+def _tell_notices(answer: Mapping[str, Any], on_notice: OnNotice | None) -> None:
+    if on_notice:
+        for notice in answer.get("notices", ()):
+            on_notice(Notice(**notice))
 
 
 def _error(text: str) -> EdgeInferError:

@@ -7,18 +7,20 @@ not come this way.
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import io
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import httpx
 
-from edgeinfer_browser.bridge import OnProgress, Response, SessionSpec
+from edgeinfer_browser import disk_cache
+from edgeinfer_browser.answer_check import HEAD_BYTES, check_content
+from edgeinfer_browser.bridge import OnNotice, OnProgress, Response, SessionSpec
+from edgeinfer_browser.download import Download
 from edgeinfer_browser.errors import (
-    ContentError,
     DeadlineError,
     FetchError,
     IntegrityError,
@@ -50,28 +52,40 @@ class NativeBridge:
     async def absolute_url(self, url: str) -> str:  # noqa: D102
         return url
 
-    async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:  # noqa: D102
-        data = await (_download(url, timeout) if _is_http(url) else asyncio.to_thread(_read, url))
-        _check_content(url, data)
-        actual = hashlib.sha256(data).hexdigest() if sha256 else ""
-        if actual != sha256:
-            raise IntegrityError(
-                f"{url} has {len(data)} bytes with sha256 {actual}, but the manifest says {size} bytes with {sha256}. "
-                "Copy or pack the model again.",
-                url=url,
-                expected=sha256,
-                actual=actual,
-            )
-        return data
+    async def fetch_file(  # noqa: D102
+        self, url: str, *, sha256: str = "", size: int = 0, timeout: float, on_notice: OnNotice | None = None
+    ) -> bytes:
+        if _is_http(url) and not sha256:  # nobody could verify it, so it is not kept
+            sink = io.BytesIO()
+            await Download(url, "", size, timeout, sink).run()
+            return sink.getvalue()
+        path = await self.fetch_to_cache(
+            url, sha256=sha256, size=size, timeout=timeout, on_progress=None, on_notice=on_notice
+        )
+        return await asyncio.to_thread(Path(path).read_bytes)
 
     async def fetch_to_cache(  # noqa: D102
-        self, url: str, *, sha256: str, size: int, timeout: float, on_progress: OnProgress | None
+        self,
+        url: str,
+        *,
+        sha256: str,
+        size: int,
+        timeout: float,
+        on_progress: OnProgress | None,
+        on_notice: OnNotice | None = None,
     ) -> str:
-        # A local file is verified where it lies. ONNX Runtime opens it by path, so its external data is found beside.
-        data = await self.fetch_file(url, sha256=sha256, size=size, timeout=timeout)
+        if _is_http(url):
+            wanted = Download(url, sha256, size, timeout, io.BytesIO(), on_progress)
+            path = await _from_cache_or_server(wanted, on_notice)
+        else:  # A local file is verified where it lies: ONNX Runtime looks for its external data there.
+            path = await asyncio.to_thread(_checked, url, sha256, size)
         if on_progress:
-            on_progress(len(data), len(data))
-        return await asyncio.to_thread(_keep, url, data) if _is_http(url) else url
+            on_progress(path.stat().st_size, path.stat().st_size)
+        return str(path)
+
+    async def forget_old_revisions(self, folder: str, current: Iterable[tuple[str, str]]) -> None:  # noqa: D102
+        if _is_http(folder):
+            await asyncio.to_thread(disk_cache.forget_old_revisions, folder, current)
 
     async def create_session(self, spec: SessionSpec) -> tuple[int, dict[str, Any]]:  # noqa: D102
         _no_sessions()
@@ -117,58 +131,65 @@ async def _send(method: str, url: str, *, body: bytes, headers: Mapping[str, str
         return await client.request(method, url, content=body, headers=dict(headers))
 
 
-async def _download(url: str, timeout: float) -> bytes:
-    """A file's bytes. A slow download that goes on is left alone; one that stalls is given up."""
+async def _from_cache_or_server(wanted: Download, on_notice: OnNotice | None) -> Path:
+    """The verified file in the disk cache. A wrong one is fetched once more, from its first byte."""
+    place = disk_cache.place_of(wanted.url, on_notice)
+    found, damaged = await asyncio.to_thread(disk_cache.read_committed, place, wanted.sha256)
+    if damaged and on_notice:
+        on_notice(damaged)
+    if found:
+        return found
     try:
-        answer = await _send("GET", url, body=b"", headers={}, timeout=timeout)
-    except httpx.TimeoutException as error:
-        step = f"Fetching {url} (waiting for more bytes)"
-        raise DeadlineError(f"{step} took longer than {timeout:g} s.", step=step, seconds=timeout) from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        why = f"{url} could not be fetched ({type(error).__name__}: {error}). Check the connection and the URL."
-        raise FetchError(why, url=url) from error
-    status = answer.status_code
-    if status in {404, 410}:
-        raise NotFoundError(f"{url} was not found ({status}). Check the model's URL.", url=url, status=status)
-    if status != 200:
-        raise FetchError(f"{url} answered {status}.", url=url, status=status)
-    return answer.content
+        with disk_cache.partial_file(place, wanted.sha256) as (wanted.sink, partial):
+            await _download_verified(wanted, partial)
+            disk_cache.commit(partial, place)
+    except OSError as error:
+        raise FetchError(
+            f"{place} could not be written: {error}. Make room, or set XDG_CACHE_HOME.", url=wanted.url
+        ) from error
+    return place
 
 
-def _check_content(url: str, data: bytes) -> None:
-    """A page in place of the file, or a Git-LFS checkout without its files, is told from a broken file."""
-    head = data[:64].lstrip().lower()
-    if not data:
-        raise ContentError(f"{url} is empty. Copy or pack the model again.", url=url)
-    if head.startswith((b"<!doctype", b"<html")):
-        raise ContentError(f"{url} is an HTML page instead of the file. Check the path.", url=url)
-    if head.startswith(b"version https://git-lfs"):
-        raise ContentError(f'{url} is a Git-LFS pointer, not the file. Run "git lfs pull".', url=url)
+async def _download_verified(wanted: Download, partial: Path) -> None:
+    for last in (False, True):
+        await wanted.run()
+        wanted.sink.flush()
+        wrong = await asyncio.to_thread(_what_is_wrong, wanted.url, partial, wanted.sha256, wanted.size)
+        if wrong is None:
+            return
+        wanted.restart()
+        if last:
+            raise wrong
+
+
+def _what_is_wrong(url: str, path: Path, sha256: str, size: int) -> IntegrityError | None:
+    there = path.stat().st_size
+    expected, actual = f"{size} bytes", f"more than {size} bytes" if there > size else f"{there} bytes"
+    if not size or there == size:
+        expected, actual = f"sha256 {sha256}", f"sha256 {disk_cache.sha256_of(path)}"
+    if expected == actual or not sha256:
+        return None
+    why = f"{url} has {actual}, but the model's manifest says {expected}. Copy or pack the model again."
+    return IntegrityError(why, url=url, expected=expected, actual=actual)
 
 
 def _is_http(url: str) -> bool:
     return url.startswith(("http://", "https://"))
 
 
-def _read(path: str) -> bytes:
+def _checked(path: str, sha256: str, size: int) -> Path:
+    """A file on the disk that is what it should be."""
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            check_content(path, file.read(HEAD_BYTES))
+        wrong = _what_is_wrong(path, Path(path), sha256, size)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         raise NotFoundError(f"There is no file {path}. Check the model folder's path.", url=path) from error
     except OSError as error:
         raise FetchError(f"{path} could not be read: {error}.", url=path) from error
-
-
-def _keep(url: str, data: bytes) -> str:
-    """Write a downloaded file below the user's cache folder; files of one URL folder stay beside each other."""
-    folder, _, name = url.rpartition("/")
-    base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    path = base / "edgeinfer" / hashlib.sha256(folder.encode()).hexdigest()[:16] / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{name}.{os.getpid()}.part")
-    partial.write_bytes(data)
-    partial.replace(path)
-    return str(path)
+    if wrong:
+        raise wrong
+    return Path(path)
 
 
 def _no_sessions() -> NoReturn:

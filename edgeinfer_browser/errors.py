@@ -11,6 +11,9 @@
     │   └── TokenizerError         tokenizer.json has a component or option this package does not know
     ├── FetchError                 a file could not be had
     │   ├── NotFoundError          the server answered 404 or 410
+    │   ├── AccessDeniedError      it answered 401 or 403
+    │   ├── TooManyRequestsError   it answered 429; ``retry_after`` seconds
+    │   ├── ServerError            it answered 5xx, also when asked again
     │   ├── ContentError           an answer came, but it is not the file (HTML, empty, wrong type)
     │   └── IntegrityError         size or sha256 differ from the manifest
     ├── BackendError               a tier refused to load or to run
@@ -84,8 +87,20 @@ class NotFoundError(FetchError):
     """The server answered 404 or 410, or the path does not exist."""
 
 
+class AccessDeniedError(FetchError):
+    """The server answered 401 (sign in) or 403 (forbidden)."""
+
+
+class TooManyRequestsError(FetchError):
+    """The server answered 429; ``details["retry_after"]`` is in seconds, or None when it did not say."""
+
+
+class ServerError(FetchError):
+    """The server answered 5xx, also when it was asked again; ``details["status"]`` is the last answer's."""
+
+
 class ContentError(FetchError):
-    """An answer came, but it is not the file: HTML, an empty body, a Git-LFS pointer, no JSON."""
+    """An answer came, but it is not the file: HTML, an error's JSON, an empty body, a Git-LFS pointer."""
 
 
 class IntegrityError(FetchError):

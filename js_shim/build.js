@@ -41,7 +41,7 @@ async function bundle(names, outdir, wheel = "") {
     minify: true,
     format: "esm",
     target: "es2022",
-    legalComments: "none",
+    legalComments: "eof", // the licence of what is bundled stays with it
     define: { "globalThis.EDGEINFER_WHEEL": JSON.stringify(wheel) },
   });
 }

@@ -41,6 +41,8 @@ import { ShimError } from "./shim_error.js";
  * @property {{tier: string, dtype: string | null, ok: boolean, reason: string, seconds: number}[]} attempts
  * @property {Record<string, any> | null} capabilities null on the thin path: nothing was probed
  * @property {{tier: string, dtype: string | null, latency_ms: number, texts: number} | null} last the last call
+ * @property {{kind: string, message: string}[]} [notices] what was given up to get the right answer all the same
+ * @property {boolean | null} persisted whether the browser promised not to evict the model; null when not known
  * @property {string[]} [heads] the model's heads
  * @property {string[]} [notes] what is done otherwise than one might think, and why
  * @property {string} [error] why the local tier could not be loaded, when the API answers in its place
@@ -78,7 +80,7 @@ export async function load(options) {
     pipeline.call(inputs, callOptions);
   return /** @type {any} */ (
     Object.defineProperties(call, {
-      info: { get: () => pipeline.info },
+      info: { get: () => ({ ...pipeline.info, persisted: pipeline.persisted }) },
       ready: { get: () => pipeline.ready },
       allHeads: {
         value: (/** @type {any} */ inputs, /** @type {any} */ callOptions) =>
@@ -94,7 +96,7 @@ export async function load(options) {
 
 class Pipeline {
   /** @type {Info} */
-  info = { tier: null, dtype: null, attempts: [], capabilities: null, last: null };
+  info = { tier: null, dtype: null, attempts: [], capabilities: null, last: null, persisted: null };
   /** Settles when the local tier is ready (or cannot be). @type {Promise<void>} */
   ready = Promise.resolve();
   /** The Python worker this pipeline lives in; 0 while it is in none. */
@@ -121,6 +123,10 @@ class Pipeline {
     const facts = { webassembly: this.webassembly.compiles, saveData, offline: online === false };
     /** Why the API answers all calls; null when Python decides. */
     this.remoteOnly = remoteOnlyReason(this.options, facts);
+  }
+
+  get persisted() {
+    return this.client.persisted ?? this.info.capabilities?.storage_persisted ?? null;
   }
 
   async start() {

@@ -32,6 +32,7 @@ export interface Shim {
   absoluteUrl: ShimMethod;
   fetchFile: ShimMethod;
   fetchToCache: ShimMethod;
+  forgetOldRevisions: ShimMethod;
   createSession: ShimMethod;
   run: ShimMethod;
   timeSession: ShimMethod;
@@ -56,6 +57,12 @@ export interface FileSpec {
   bytes: number;
   /** Seconds without a byte that are too many. */
   timeout: number;
+}
+
+/** What was given up to get the right answer all the same, as a sentence for the user. */
+export interface Notice {
+  kind: "cache_unavailable" | "quota_exceeded" | "cache_write_failed" | "cache_entry_damaged";
+  message: string;
 }
 
 /** What the probe saw; every field is a fact, the meaning is given by `edgeinfer_browser/capabilities.py`. */
@@ -164,11 +171,15 @@ export interface PageAnswer {
   result?: any;
   error?: ErrorFields;
   event?: { pipeline: number; progress: Progress };
+  /** A model's file was cached: the time to ask for persistent storage, which workers cannot. */
+  committed?: boolean;
 }
 
 export interface Progress {
-  stage: "python" | "probe" | "model" | "runtime" | "ready" | "attempt";
+  stage: "python" | "probe" | "model" | "runtime" | "ready" | "attempt" | "notice";
   message: string;
+  /** Of a notice. */
+  kind?: Notice["kind"];
   loaded?: number;
   total?: number;
 }

@@ -3,6 +3,7 @@
  * waits is told, and the next request starts a new one.
  * @module
  */
+import { persist } from "./persistence.js";
 import { ShimError, fromFields } from "./shim_error.js";
 
 /** @typedef {import("./protocol").PageRequest} PageRequest */
@@ -23,6 +24,8 @@ export class PythonClient {
     this.listeners = new Map();
     this.nextRequest = 1;
     this.nextPipeline = 1;
+    /** Whether the browser promised not to evict what is stored; null until it was asked. @type {boolean | null} */
+    this.persisted = null;
   }
 
   /**
@@ -51,7 +54,8 @@ export class PythonClient {
   }
 
   /** @param {PageAnswer} answer */
-  #receive({ id, result, error, event }) {
+  #receive({ id, result, error, event, committed }) {
+    if (committed) void persist().then((persisted) => (this.persisted = persisted));
     if (event) this.listeners.get(event.pipeline)?.(event.progress);
     if (id === undefined) return;
     const waiter = this.waiting.get(id);

@@ -38,7 +38,9 @@ async function boot() {
   ]);
   const pyodide = await loadPyodide({ indexURL });
   const sessionWorkerUrl = new URL("session_worker.js", base).href;
-  const shim = createShim(JSON.stringify({ sessionWorkerUrl, runtimeUrl: base.href }));
+  const shim = createShim(JSON.stringify({ sessionWorkerUrl, runtimeUrl: base.href }), () =>
+    postMessage({ committed: true }),
+  );
   pyodide.registerJsModule("edgeinfer_shim", { shim });
   pyodide.unpackArchive(wheel, "wheel");
   return pyodide.pyimport("edgeinfer_browser.rpc");

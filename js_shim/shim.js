@@ -5,7 +5,9 @@
  */
 import { tooLate } from "./deadline.js";
 import { Files } from "./files.js";
+import { forgetOldRevisions } from "./model_cache.js";
 import { recall, remember } from "./notes.js";
+import { persist } from "./persistence.js";
 import { probe } from "./probe.js";
 import { Sessions } from "./sessions.js";
 import { ShimError, toFields } from "./shim_error.js";
@@ -17,12 +19,14 @@ import { ShimError, toFields } from "./shim_error.js";
 
 /**
  * @param {string} configJson the JSON of {@link import("./protocol").ShimConfig}
+ * @param {() => unknown} [onCommit] called when a model's file was cached; the default asks for persistent storage,
+ *   which only a page can
  * @returns {import("./protocol").Shim}
  */
-export function createShim(configJson) {
+export function createShim(configJson, onCommit = persist) {
   /** @type {import("./protocol").ShimConfig} */
   const config = JSON.parse(configJson);
-  const files = new Files();
+  const files = new Files({ onCommit });
   const sessions = new Sessions(config.sessionWorkerUrl);
   /** @type {Map<number, AbortController>} */
   const calls = new Map();
@@ -32,11 +36,14 @@ export function createShim(configJson) {
     runtimeUrl: method(async ({ wheel }) => ({ json: { url: runtimeUrl(config, wheel) } })),
     absoluteUrl: method(async ({ url }) => ({ json: { url: absoluteUrl(url) } })),
     fetchFile: method(async (file, _, signal) => {
-      const blob = await files.read(file, signal);
-      return { payload: new Uint8Array(await blob.arrayBuffer()) };
+      const { blob, notices } = await files.read(file, signal);
+      return { json: { notices }, payload: new Uint8Array(await blob.arrayBuffer()) };
     }),
     fetchToCache: method(async (file, _, signal, onProgress) => ({
-      json: { key: await files.get(file, signal, onProgress) },
+      json: await files.get(file, signal, onProgress),
+    })),
+    forgetOldRevisions: method(async ({ folder, current }) => ({
+      json: { removed: await forgetOldRevisions(folder, current) },
     })),
     createSession: method(async ({ timeout, files: wanted, ...request }, _, signal) => ({
       json: await sessions.create(
@@ -112,10 +119,10 @@ function withReply(work) {
  */
 function withBlobs(wanted, files) {
   return wanted.map(({ path, key }) => {
-    const blob = files.blobs.get(key);
-    if (!blob)
+    const file = files.kept.get(key);
+    if (!file)
       throw new ShimError("FetchError", `${key} was not fetched before the session was made.`, { url: key });
-    return { path, blob };
+    return { path, blob: file.blob };
   });
 }
 

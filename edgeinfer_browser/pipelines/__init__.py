@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, Required, TypedDict, Unpack, overload
 
 from edgeinfer_browser.backends import Attempt, Chain, Resolution, resolve
-from edgeinfer_browser.bridge import Bridge, default_bridge
+from edgeinfer_browser.bridge import Bridge, Notice, default_bridge
 from edgeinfer_browser.cache import ModelFolder
 from edgeinfer_browser.capabilities import detect
 from edgeinfer_browser.errors import ManifestError, UnknownNameError
@@ -106,7 +106,9 @@ async def pipeline(
     tell = _teller(on_progress)
     resolution, tokenizer, settings = await _prepare(task, model, api, head, host, tell)
     runner = await _start(resolution, wish, while_loading, tell)
-    return TASKS[task](runner, resolution.manifest, resolution.capabilities, tokenizer, **settings)
+    made = TASKS[task](runner, resolution.manifest, resolution.capabilities, tokenizer, **settings)
+    made.notices = resolution.folder.notices
+    return made
 
 
 def require_task(task: str, manifest: ModelManifest) -> None:
@@ -125,7 +127,11 @@ async def _prepare(
     tell({"stage": "probe", "message": "Looking at what this device can do"})
     capabilities = await detect(host)
     tell({"stage": "model", "message": f"Reading the model folder {model}"})
-    folder = await ModelFolder.at(model, host)
+
+    def on_notice(notice: Notice) -> None:
+        tell({"stage": "notice", **notice.to_json()})
+
+    folder = await ModelFolder.at(model, host, on_notice)
     manifest = await folder.manifest(TASKS[task].task)
     require_task(task, manifest)
     settings = await TASKS[task].settings(folder, manifest, head)

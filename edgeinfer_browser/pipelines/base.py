@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from edgeinfer_browser.backends import Attempt, Backend, Chain, Feeds
+from edgeinfer_browser.bridge import Notice
 from edgeinfer_browser.capabilities import Capabilities
 from edgeinfer_browser.errors import EdgeInferError, InputError, ManifestError
 from edgeinfer_browser.manifest import ModelManifest
@@ -43,6 +44,8 @@ class Info:
     packed: bool
     tokenizer: str
     last: LastCall | None
+    #: What was given up to get the right answer all the same: no room to keep the model, say.
+    notices: tuple[Notice, ...] = ()
     #: The model's heads by name; empty for one that has none.
     heads: tuple[str, ...] = ()
     #: What is done otherwise than one might think, and why.
@@ -61,6 +64,7 @@ class Info:
             "packed": self.packed,
             "tokenizer": self.tokenizer,
             "last": last,
+            "notices": [notice.to_json() for notice in self.notices],
             "heads": list(self.heads),
             "notes": list(self.notes),
         }
@@ -112,6 +116,8 @@ class Pipeline:
         self._capabilities = capabilities
         self._tokenizer_name = tokenizer
         self._last: LastCall | None = None
+        #: The model folder's notices by kind, as they come.
+        self.notices: Mapping[str, Notice] = {}
         self._notes: tuple[str, ...] = ()
 
     @property
@@ -128,6 +134,7 @@ class Pipeline:
             packed=self._manifest.packed,
             tokenizer=self._tokenizer_name,
             last=self._last,
+            notices=tuple(self.notices.values()),
             heads=tuple(head.name for head in self._manifest.heads),
             notes=(*self._manifest.not_guaranteed, *self._notes),
         )

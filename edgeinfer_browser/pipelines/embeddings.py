@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from edgeinfer_browser.cache import ModelFolder
-from edgeinfer_browser.errors import ContentError, ManifestError, ModelError, NotFoundError
+from edgeinfer_browser.cache import MISSING, ModelFolder
+from edgeinfer_browser.errors import ManifestError, ModelError
 from edgeinfer_browser.manifest import EMBEDDING, TOKEN_VECTORS, ModelManifest
 from edgeinfer_browser.tensors import Tensor
 
@@ -133,7 +133,7 @@ async def _json(folder: ModelFolder, manifest: ModelManifest, path: str) -> Any:
         return None
     try:
         return json.loads(await folder.read(path, manifest))
-    except (NotFoundError, ContentError):
+    except MISSING:
         if manifest.packed:
             raise
         return None

@@ -28,7 +28,7 @@ def labels(dtype: str) -> np.ndarray:
     model = PackedModel.read(FOLDER)
     session = NativeSession(FOLDER / model.files(dtype)[0])
     answered = [session.run(feeds)["logits"][0] for feeds in model.feeds(text.text for text in EVALUATION)]
-    return np.argmax(answered, axis=1)
+    return np.asarray(np.argmax(answered, axis=1))
 
 
 def accuracy(dtype: str) -> float:

@@ -44,29 +44,81 @@ export function fakeFetch(context, ...answers) {
   return calls;
 }
 
-/** The Cache API, in a Map. */
+/** The Cache API, in Maps: cache name -> URL -> what was put there. `full` and `broken` say what goes wrong. */
 export class FakeCaches {
-  /** @type {Map<string, Blob>} */
-  entries = new Map();
+  /** @type {Map<string, Map<string, {blob: Blob, headers: [string, string][]}>>} */
+  stores = new Map();
+  /** Thrown by every write. @type {Error | null} */
+  full = null;
+  /** Writes that still go well before `full` counts. */
+  room = 0;
 
-  async open() {
-    const entries = this.entries;
-    const normal = (/** @type {string} */ url) => new URL(url).href;
+  /** The whole files. */
+  get files() {
+    return this.store("edgeinfer-models-v1");
+  }
+
+  /** What is under way. */
+  get segments() {
+    return this.store("edgeinfer-downloads-v1");
+  }
+
+  /** @param {string} name */
+  store(name) {
+    const store = this.stores.get(name) ?? new Map();
+    this.stores.set(name, store);
+    return store;
+  }
+
+  /**
+   * @param {string} url
+   * @param {BlobPart} body
+   */
+  putFile(url, body) {
+    this.files.set(new URL(url).href, { blob: new Blob([body]), headers: [] });
+  }
+
+  /** @param {string} name */
+  async open(name) {
+    const store = this.store(name);
+    const href = (/** @type {string | {url: string}} */ at) =>
+      typeof at === "string" ? new URL(at).href : at.url;
     return {
-      match: async (/** @type {string} */ url) => {
-        const blob = entries.get(normal(url));
-        return blob && new Response(blob);
+      match: async (/** @type {string | {url: string}} */ at) => {
+        const kept = store.get(href(at));
+        return kept && new Response(kept.blob, { headers: kept.headers });
       },
-      put: async (/** @type {string} */ url, /** @type {Response} */ response) => {
-        entries.set(normal(url), await response.blob());
+      put: async (/** @type {string} */ at, /** @type {Response} */ response) => {
+        if (this.full && this.room-- <= 0) throw this.full;
+        store.set(href(at), { blob: await response.blob(), headers: [...response.headers] });
       },
-      delete: async (/** @type {string | {url: string}} */ url) =>
-        entries.delete(typeof url === "string" ? normal(url) : url.url),
-      keys: async (/** @type {string} */ url) =>
-        [...entries.keys()]
-          .filter((key) => key.split("?")[0] === normal(url).split("?")[0])
-          .map((key) => ({ url: key })),
+      delete: async (/** @type {string | {url: string}} */ at) => store.delete(href(at)),
+      keys: async () => [...store.keys()].map((url) => ({ url })),
     };
+  }
+}
+
+/** Web Locks, of one name at a time. */
+export class FakeLocks {
+  /** @type {Map<string, Promise<unknown>>} */
+  held = new Map();
+
+  /**
+   * @param {string} name
+   * @param {{signal: AbortSignal}} options
+   * @param {() => Promise<unknown>} work
+   */
+  async request(name, { signal }, work) {
+    const before = this.held.get(name) ?? Promise.resolve();
+    const aborted = new Promise((_, reject) => {
+      signal.throwIfAborted();
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+    aborted.catch(() => {});
+    const mine = Promise.race([before.catch(() => {}), aborted]).then(work);
+    this.held.set(name, Promise.all([before.catch(() => {}), mine]));
+    this.held.get(name)?.catch(() => {});
+    return mine;
   }
 }
 

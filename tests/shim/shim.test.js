@@ -30,7 +30,7 @@ const hang = (_, { signal }) =>
 test("a file crosses as bytes with an empty error", async (context) => {
   fakeFetch(context, () => answer(URL_, "{}"));
   const reply = await shim().fetchFile(FILE);
-  assert.deepEqual([reply.error, reply.json, text(reply.payload)], ["", "{}", "{}"]);
+  assert.deepEqual([reply.error, reply.json, text(reply.payload)], ["", '{"notices":[]}', "{}"]);
 });
 
 test("two calls for one file at once both get it", async (context) => {

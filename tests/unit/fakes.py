@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from edgeinfer_browser.bridge import OnProgress, Response, SessionSpec
+from edgeinfer_browser.bridge import Notice, OnNotice, OnProgress, Response, SessionSpec
 from edgeinfer_browser.capabilities import Capabilities
 from edgeinfer_browser.errors import EdgeInferError, IntegrityError, NotFoundError, RemoteError, SessionError
 from edgeinfer_browser.manifest import ModelFile, ModelManifest, Variant, revision_of
@@ -233,6 +233,9 @@ class FakeBridge:
     gate: Callable[[], Awaitable[object]] | None = None
     input_names: Sequence[str] = ("input_ids", "attention_mask")
 
+    #: What the host gives up with each file that has a hash.
+    notices: list[Notice] = field(default_factory=list)
+    forgotten: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
     fetched: list[str] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     specs: list[SessionSpec] = field(default_factory=list)
@@ -249,8 +252,13 @@ class FakeBridge:
     async def absolute_url(self, url: str) -> str:
         return url if "://" in url else f"https://host.test{url}"
 
-    async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:
+    async def fetch_file(
+        self, url: str, *, sha256: str = "", size: int = 0, timeout: float, on_notice: OnNotice | None = None
+    ) -> bytes:
         self.fetched.append(url)
+        if on_notice and sha256:
+            for notice in self.notices:
+                on_notice(notice)
         if url not in self.files:
             raise NotFoundError(f"{url} was not found (404).", url=url, status=404)
         data = self.files[url]
@@ -259,13 +267,23 @@ class FakeBridge:
         return data
 
     async def fetch_to_cache(
-        self, url: str, *, sha256: str, size: int, timeout: float, on_progress: OnProgress | None
+        self,
+        url: str,
+        *,
+        sha256: str,
+        size: int,
+        timeout: float,
+        on_progress: OnProgress | None,
+        on_notice: OnNotice | None = None,
     ) -> str:
-        data = await self.fetch_file(url, sha256=sha256, size=size, timeout=timeout)
+        data = await self.fetch_file(url, sha256=sha256, size=size, timeout=timeout, on_notice=on_notice)
         if on_progress:
             on_progress(len(data) // 2, len(data))
             on_progress(len(data), len(data))
         return f"key:{url}"
+
+    async def forget_old_revisions(self, folder: str, current: Iterable[tuple[str, str]]) -> None:
+        self.forgotten.append((folder, list(current)))
 
     async def create_session(self, spec: SessionSpec) -> tuple[int, dict[str, Any]]:
         self.specs.append(spec)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from edgeinfer_browser import bridge as bridge_module
-from edgeinfer_browser.bridge import Bridge, PyodideBridge, SessionSpec
+from edgeinfer_browser.bridge import Bridge, Notice, PyodideBridge, SessionSpec
 from edgeinfer_browser.bridge_native import NativeBridge
 from edgeinfer_browser.errors import DeadlineError, EdgeInferError, NotFoundError
 from edgeinfer_browser.wire import from_frame, to_frame
@@ -118,6 +118,14 @@ ROUND_TRIPS: list[tuple[Callable[[PyodideBridge], Any], str, dict[str, Any], Any
         (4, {"session": 4, "inputNames": []}),
     ),
     (lambda b: b.release(4), "release", {"session": 4}, {}, b"", None),
+    (
+        lambda b: b.forget_old_revisions("f/", [("f/a", "0")]),
+        "forgetOldRevisions",
+        {"folder": "f/", "current": [{"url": "f/a", "sha256": "0"}]},
+        {"removed": 1},
+        b"",
+        None,
+    ),
     (lambda b: b.recall("k"), "recall", {"key": "k"}, {"text": None}, b"", None),
     (lambda b: b.recall("k"), "recall", {"key": "k"}, {"text": "note"}, b"", "note"),
     (lambda b: b.remember("k", "note"), "remember", {"key": "k", "text": "note"}, {}, b"", None),
@@ -158,6 +166,16 @@ async def test_a_request_crosses_with_its_body_and_comes_back_whatever_its_statu
     method, arguments, payload, _, _ = shim.calls[0]
     assert (method, payload) == ("request", b"abc")
     assert arguments == {"method": "POST", "url": "u", "headers": {"A": "b"}, "timeout": 2}
+
+
+@pytest.mark.parametrize("method", ["fetch_file", "fetch_to_cache"])
+async def test_what_was_given_up_crosses_as_notices(method: str) -> None:
+    shim = Shim({"key": "k", "notices": [{"kind": "quota_exceeded", "message": "It is full."}]})
+    told: list[Notice] = []
+    options = FETCH | ({"on_progress": None} if method == "fetch_to_cache" else {})
+    await getattr(PyodideBridge(shim), method)("u", **options, on_notice=told.append)
+    assert told == [Notice("quota_exceeded", "It is full.")]
+    await getattr(PyodideBridge(shim), method)("u", **options)  # nobody listens
 
 
 async def test_each_call_has_a_number_of_its_own() -> None:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
+from edgeinfer_browser.bridge import Notice
 from edgeinfer_browser.cache import ModelFolder
-from edgeinfer_browser.errors import ContentError, FetchError, IntegrityError, ManifestError, NotFoundError
+from edgeinfer_browser.errors import (
+    AccessDeniedError,
+    ContentError,
+    FetchError,
+    IntegrityError,
+    ManifestError,
+    NotFoundError,
+    ServerError,
+)
 from edgeinfer_browser.manifest import ModelFile, Variant
 from tests.unit.fakes import BASE, TOKENIZER, FakeBridge, packed_folder
 
@@ -49,15 +59,16 @@ class Host(FakeBridge):
 
     failure: FetchError
 
-    async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:
+    async def fetch_file(self, url: str, **options: Any) -> bytes:
         if url.endswith("edgeinfer.json"):
             raise self.failure
-        return await super().fetch_file(url, sha256=sha256, size=size, timeout=timeout)
+        return await super().fetch_file(url, **options)
 
 
-async def test_a_page_in_place_of_the_manifest_counts_as_none() -> None:
+@pytest.mark.parametrize("failure", [ContentError("an HTML page"), AccessDeniedError("403, as storage services say")])
+async def test_what_is_no_file_in_place_of_the_manifest_counts_as_none(failure: FetchError) -> None:
     bridge = Host({f"{BASE}config.json": CONFIG})
-    bridge.failure = ContentError("an HTML page")
+    bridge.failure = failure
     assert not (await (await folder(bridge)).manifest(TASK)).packed
 
 
@@ -126,6 +137,64 @@ async def test_a_missing_model_file_is_not_found_by_its_url() -> None:
         await (await folder(FakeBridge({}))).fetch(TWO_FILES)
 
 
+async def test_a_missing_model_file_says_which_dtype_lacks_it() -> None:
+    with pytest.raises(NotFoundError, match="of dtype 'fp32': pack it, or choose another dtype") as caught:
+        await (await folder(FakeBridge({}))).fetch(TWO_FILES)
+    assert caught.value.details["status"] == 404
+
+
+QUOTA, CACHE = Notice("quota_exceeded", "It is full."), Notice("cache_unavailable", "There is none.")
+
+
+async def test_each_kind_of_notice_is_told_once_and_kept() -> None:
+    told: list[Notice] = []
+    bridge = FakeBridge(notices=[QUOTA, Notice("quota_exceeded", "It is still full."), CACHE])
+    found = await ModelFolder.at(BASE, bridge, told.append)
+    manifest = await found.manifest(TASK)
+    await found.read("tokenizer.json", manifest)
+    await found.fetch(manifest.variant("q8"))
+    assert told == [QUOTA, CACHE]
+    assert found.notices == {"quota_exceeded": QUOTA, "cache_unavailable": CACHE}
+
+
+async def test_notices_are_kept_where_nobody_listens() -> None:
+    found = await ModelFolder.at(BASE, FakeBridge(notices=[QUOTA]))
+    await found.read("tokenizer.json", await found.manifest(TASK))
+    assert list(found.notices) == ["quota_exceeded"]
+
+
+async def test_old_revisions_are_forgotten_when_the_new_one_is_whole_and_other_dtypes_of_it_stay() -> None:
+    bridge = FakeBridge()
+    found = await folder(bridge)
+    manifest = await found.manifest(TASK)
+    await found.read("tokenizer.json", manifest)
+    assert bridge.forgotten == []
+    await found.fetch(manifest.variant("q8"))
+    ((base, current),) = bridge.forgotten
+    assert base == BASE
+    files = [*manifest.files.values(), *(file for each in manifest.variants.values() for file in each.files)]
+    assert sorted(current) == sorted((f"{BASE}{file.path}", file.sha256) for file in files)
+
+
+async def test_nothing_is_forgotten_while_a_file_of_the_revision_is_missing() -> None:
+    bridge = FakeBridge()
+    found = await folder(bridge)
+    manifest = await found.manifest(TASK)
+    del bridge.files[f"{BASE}onnx/q8.onnx"]
+    with pytest.raises(NotFoundError):
+        await found.fetch(manifest.variant("q8"))
+    assert bridge.forgotten == []
+
+
+async def test_a_plain_folder_has_no_revisions_to_forget() -> None:
+    bridge = FakeBridge({f"{BASE}config.json": CONFIG, f"{BASE}onnx/model.onnx": b"m"})
+    found = await folder(bridge)
+    manifest = await found.manifest(TASK)
+    await found.fetch(Variant("fp32", (ModelFile("onnx/model.onnx"),)))
+    assert not manifest.packed
+    assert bridge.forgotten == []
+
+
 PLAIN = Variant(
     "fp32",
     (ModelFile("onnx/model.onnx"), ModelFile("onnx/model.onnx_data", optional=True)),
@@ -147,6 +216,25 @@ async def test_files_at_the_top_are_found_when_there_are_none_below_onnx() -> No
     assert told[-1] == (f"{BASE}model.onnx_data", 2, 2)
 
 
+async def test_a_service_that_says_forbidden_for_what_is_not_there_is_understood() -> None:
+    class Storage(FakeBridge):
+        async def fetch_file(self, url: str, **options: Any) -> bytes:
+            if url not in self.files:
+                raise AccessDeniedError(f"{url} is forbidden (403).", url=url, status=403)
+            return await super().fetch_file(url, **options)
+
+    fetched = await (await folder(Storage({f"{BASE}model.onnx": b"x"}))).fetch(PLAIN)
+    assert [path for path, _ in fetched] == ["model.onnx"]
+
+
+async def test_an_optional_file_that_is_not_there_is_asked_for_once_and_is_nothing_to_tell() -> None:
+    bridge = FakeBridge({f"{BASE}onnx/model.onnx": b"x"}, notices=[QUOTA])
+    found = await folder(bridge)
+    await found.fetch(PLAIN)
+    assert bridge.fetched == [f"{BASE}onnx/model.onnx", f"{BASE}onnx/model.onnx_data"]
+    assert found.notices == {}
+
+
 async def test_a_file_that_is_nowhere_is_told_with_both_places() -> None:
     with pytest.raises(NotFoundError, match=rf"{BASE}onnx/model\.onnx was .*{BASE}model\.onnx was"):
         await (await folder(FakeBridge({}))).fetch(PLAIN)
@@ -154,11 +242,11 @@ async def test_a_file_that_is_nowhere_is_told_with_both_places() -> None:
 
 async def test_a_server_error_is_no_reason_to_look_elsewhere() -> None:
     class Down(FakeBridge):
-        async def fetch_file(self, url: str, *, sha256: str = "", size: int = 0, timeout: float) -> bytes:
+        async def fetch_file(self, url: str, **_: Any) -> bytes:
             self.fetched.append(url)
-            raise FetchError(f"{url} answered 503", status=503)
+            raise ServerError(f"{url} answered 503", url=url, status=503)
 
     bridge = Down({})
-    with pytest.raises(FetchError, match="503"):
+    with pytest.raises(ServerError, match="503"):
         await (await folder(bridge)).fetch(PLAIN)
     assert bridge.fetched == [f"{BASE}onnx/model.onnx"]

@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tensors",),
     ("wire",),
     ("bridge",),
+    ("answer_check", "disk_cache", "download"),
     ("bridge_native", "capabilities"),
     ("manifest",),
     ("policy",),

@@ -10,6 +10,7 @@ import pytest
 
 from edgeinfer_browser import pipeline
 from edgeinfer_browser.backends import Chain, FakeBackend
+from edgeinfer_browser.bridge import Notice
 from edgeinfer_browser.errors import (
     EdgeInferError,
     IntegrityError,
@@ -71,6 +72,18 @@ async def test_the_info_is_json_and_tells_model_revision_and_device() -> None:
     assert told["attempts"][0]["tier"] == "webgpu"
     assert "navigator.gpu" in told["attempts"][0]["reason"]
     assert told["capabilities"]["reasons"]["webgpu"]
+    assert told["notices"] == []
+
+
+async def test_what_was_given_up_is_one_event_and_in_the_info() -> None:
+    notice = Notice("quota_exceeded", "It is full.")
+    events: list[dict[str, Any]] = []
+    pipe = await classifier(FakeBridge(facts=NO_GPU, notices=[notice]), on_progress=events.append)
+    assert pipe.info.tier == "wasm"
+    told = {"stage": "notice", "kind": "quota_exceeded", "message": "It is full."}
+    assert [event for event in events if event["stage"] == "notice"] == [told]
+    assert pipe.info.notices == (notice,)
+    assert json.loads(json.dumps(pipe.info.to_json()))["notices"] == [notice.to_json()]
 
 
 @pytest.mark.parametrize(
