@@ -8,7 +8,11 @@ import onnx
 import pytest
 from onnx import parser
 
+from edgeinfer_browser.capabilities import Capabilities
+from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.packing.written import write_variant
+from edgeinfer_browser.policy import Policy, choose
+from tests.unit import fakes
 
 STORED = "<float16[2,2] w = {1, 2, 3, 4}>"
 
@@ -37,3 +41,12 @@ def test_weights_that_are_cast_to_float32_while_loading_need_no_feature(tmp_path
 )
 def test_what_computes_in_16_bits_needs_it(tmp_path: Path, body: str) -> None:
     assert features_of(tmp_path, body) == ("shader-f16",)
+
+
+def test_only_webgpu_refuses_a_file_for_a_feature_it_lacks() -> None:
+    q8 = fakes.variant("q8", features=("shader-f16",))
+    manifest = ModelManifest("m", "text-classification", "", (), "", 256, (), {"q8": q8})
+    page = Capabilities(host="page", webgpu=True, webassembly=True, wasm_simd=True, workers=True)
+    choice = choose(page, manifest, Policy.of(), api=False)
+    assert [(each.tier, each.dtype) for each in choice.candidates] == [("wasm", "q8")]
+    assert any(each.tier == "webgpu" and "shader-f16" in each.reason for each in choice.refusals)
