@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--revision", help="branch, tag or commit of a hub id (default: its main branch)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json in the place of the source's")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json in the place of the source's")
     parser.add_argument("--labels", metavar="A,B,...", help="labels in the order of the logits, with commas between")
@@ -74,7 +75,8 @@ def main(arguments: argparse.Namespace) -> int:
     """Pack, and say what was made."""
     task = ALIASES.get(arguments.task, arguments.task)
     options = options_of(arguments)
-    with open_source(arguments.source, task, config=options.config, tokenizer=options.tokenizer) as source:
+    files = {"config": options.config, "tokenizer": options.tokenizer}
+    with open_source(arguments.source, task, revision=arguments.revision, **files) as source:
         makers = dict(variant_makers(arguments, source, options))
         manifest = pack(source, arguments.out, task, variants=makers, options=options)
     for line in report(manifest):

@@ -62,12 +62,13 @@ class Source:
 
 
 @contextmanager
-def open_source(given: str | Path, task: str, **named: Path | None) -> Iterator[Source]:
+def open_source(given: str | Path, task: str, *, revision: str | None = None, **named: Path | None) -> Iterator[Source]:
     """The source that ``given`` names; what had to be fetched or exported is there until the block ends.
 
     Args:
         given: a path, or ``owner/name`` on the hub.
         task: what an export from PyTorch is for.
+        revision: branch, tag or commit of a hub id; None is its main branch.
         named: ``config`` and ``tokenizer``: files that take the place of the source's own.
 
     Raises:
@@ -81,7 +82,7 @@ def open_source(given: str | Path, task: str, **named: Path | None) -> Iterator[
         elif path.is_dir():
             source = _of_folder(path, task, Path(work))
         elif _HUB_ID.fullmatch(str(given)):
-            source = _of_folder(_fetched(str(given)), task, Path(work))
+            source = _of_folder(_fetched(str(given), revision), task, Path(work))
         else:
             raise InputError(
                 f"There is no {given}: no folder, no .onnx file, and no hub id (owner/name).", source=str(given)
@@ -139,10 +140,10 @@ def _small_files(folder: Path) -> dict[str, Path]:
     return {name: folder / name for name in (*SMALL_FILES, *EMBEDDING_FILES) if (folder / name).is_file()}
 
 
-def _fetched(hub_id: str) -> Path:
+def _fetched(hub_id: str, revision: str | None) -> Path:
     from edgeinfer_browser.packing.hub import fetch
 
-    return fetch(hub_id)
+    return fetch(hub_id, revision)
 
 
 def _with_named(source: Source, named: Mapping[str, Path | None]) -> Source:

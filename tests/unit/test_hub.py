@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +17,7 @@ import pytest
 
 from edgeinfer_browser.errors import FetchError, InputError, NotFoundError
 from edgeinfer_browser.packing.hub import fetch
+from tests import tiny_model
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -139,6 +142,21 @@ def test_a_hub_that_fails_is_told(hub: Hub, tmp_path: Path) -> None:
     with pytest.raises(FetchError, match=r"them/small could not be fetched.*give their folder") as caught:
         fetch("them/small", cache=tmp_path)
     assert not isinstance(caught.value, NotFoundError)
+
+
+def test_a_hub_id_is_packed(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As a user does it, in a process of its own; the cache is a folder of links, as the hub's is."""
+    tiny_model.make(tmp_path / "packed", tmp_path / "source")
+    files = [path for path in (tmp_path / "source").rglob("*") if path.is_file() and "quantized" not in path.name]
+    hub.models["them/tiny"] = {str(path.relative_to(tmp_path / "source")): path.read_bytes() for path in files}
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
+    words = ["pack", "them/tiny", str(tmp_path / "tiny"), "--task", "text-classification", "--dtypes", "fp32"]
+    words += ["--revision", COMMIT, "--skip-browser-check"]
+    command = [sys.executable, "-m", "edgeinfer_browser.cli", *words]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    manifest = json.loads((tmp_path / "tiny/edgeinfer.json").read_text("utf-8"))
+    assert manifest["labels"] == ["negative", "positive"]
+    assert list(manifest["variants"]) == ["fp32"]
 
 
 def test_no_network_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
