@@ -242,11 +242,11 @@ class Pipeline {
    */
   async #ask(method, inputs, options = {}) {
     const record = new CallRecord(this.name, this.options.task, inputs);
-    const leave = (/** @type {[unknown?]} */ ...error) =>
-      this.metrics.open && void this.metrics.put(record.metric(...error));
+    const leave = (/** @type {unknown} */ error) =>
+      this.metrics.open && void this.metrics.put(record.metric(error));
     try {
       const result = await this.#answer(method, inputs, options, record);
-      leave();
+      leave(undefined);
       return result;
     } catch (error) {
       leave(error);
