@@ -49,10 +49,11 @@ def test_the_console_gets_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_sink_that_raises_is_called_once_and_told_of_once() -> None:
     heard: list[Notice] = []
     outlet = Outlet(broken, heard.append)
-    assert outlet.open
-    outlet.put(metric())
-    assert not outlet.open
-    outlet.put(metric())
+    opens = []
+    for _ in range(3):
+        opens.append(outlet.open)
+        outlet.put(metric())
+    assert opens == [True, False, False]
     assert [notice.kind for notice in heard] == ["metric_sink_dropped"]
     assert "ValueError (disk full)" in heard[0].message
     assert outlet.notices == tuple(heard)
