@@ -20,7 +20,8 @@ class Latency:
     #: the way to the Python worker and back. Turns within a session's worker, or at a remote API, cannot be seen from
     #: here and are in ``run``.
     queue: float
-    #: The run that answered, as the pipeline sees it: with the way to the session's worker or the server.
+    #: The run that answered, of all texts, as the pipeline sees it: with the way to the session's worker or the server.
+    #: Where none did, the last attempt.
     run: float
     #: From outputs to labels or embeddings.
     post: float
