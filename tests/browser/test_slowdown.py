@@ -1,4 +1,4 @@
-"""Two models timed against each other in a real browser: every length is told with its interval. How long is no test."""
+"""Two models timed against each other in a real browser: each length is told, with its interval. No time is a test."""
 
 from __future__ import annotations
 
