@@ -5,6 +5,7 @@ Each block of ``block_size`` weights of an output channel shares a scale and a z
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -77,7 +78,11 @@ def hqq(
     """
     require_package("torch", "HQQ is fitted with torch", INSTALL_TORCH)
     config = HQQWeightOnlyQuantConfig(block_size=block_size, bits=bits)
-    return finished(_processed(model, keep, config), calibration, keep, **rest)
+    with warnings.catch_warnings():
+        # ONNX Runtime hands torch a weight that is read-only, as all of onnx's are, and only reads it.
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+        made = _processed(model, keep, config)
+    return finished(made, calibration, keep, **rest)
 
 
 def gptq(
