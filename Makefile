@@ -13,7 +13,7 @@ MINILM := build/models/minilm/edgeinfer.json
 SITE := build/site/.ready
 
 # What the bytes of a packed model depend on, beside its own head and recipe.
-PACKING := $(VENV) tools/fetch_sources.py edgeinfer_browser/cli/pack.py $(wildcard edgeinfer_browser/packing/*.py) $(wildcard edgeinfer_browser/manifest/*.*)
+PACKING := $(VENV) tools/fetch_sources.py $(wildcard edgeinfer_browser/cli/pack*.py edgeinfer_browser/packing/*.py edgeinfer_browser/quantization/*.py) $(wildcard edgeinfer_browser/manifest/*.*)
 MINILM_ATTRIBUTION := --attribution "all-MiniLM-L6-v2 (sentence-transformers), Apache-2.0"
 recipe = $(addprefix --quantization ,$(wildcard models/$(1)/quantization.json))
 TORCH := .cache/torch-venv

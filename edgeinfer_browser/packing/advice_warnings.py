@@ -146,13 +146,16 @@ def _parameters(manifest: Mapping[str, Any], _: Facts) -> Said:
 
 
 def _quality(manifest: Mapping[str, Any], _: Facts) -> Said:
+    better = "Search for a better one (edgeinfer quantize --target cosine=0.995)"
+    if _sees(manifest):
+        better = "Pack it with scales found on pictures (--calibration FOLDER)"
     for dtype in manifest["variants"]:
         reason = None if dtype == "fp32" else quality_reason(manifest, dtype)
         if reason:
             yield (
                 f"{dtype} is not advised: {reason}",
                 "Browser and server would give different answers",
-                "Search for a better one (edgeinfer quantize --target cosine=0.995), or ship another variant",
+                f"{better}, or ship another variant",
             )
 
 

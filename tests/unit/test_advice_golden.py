@@ -59,6 +59,8 @@ def test_a_file_that_needs_a_feature_of_the_gpu_is_advised_for_wasm_without_it()
 def test_image_models_are_not_sent_to_evaluate() -> None:
     source = manifest_of("fp32", "fp16") | {"task": "image-classification"}
     said = advise(source)["warnings"]
+    poor = classifier(1.2) | {"task": "image-classification"}
+    assert "--calibration FOLDER" in next(each["do"] for each in advise(poor)["warnings"] if "q8 is" in each["what"])
     assert any("not measured on pictures" in each["what"] for each in said)
     assert any("--calibration FOLDER" in each["do"] for each in said)
     assert not any("--texts" in each["do"] for each in said)
