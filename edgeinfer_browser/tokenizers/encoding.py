@@ -92,7 +92,7 @@ class Encoding:
 
 
 def special(ids: Sequence[int], tokens: Sequence[str], type_id: int, mask: int = 1) -> Encoding:
-    """An encoding of special tokens: they belong to no word and to no place in the text."""
+    """An encoding of special tokens: they belong to no word and to no place in the text. ``mask`` is 0 for padding."""
     size = len(ids)
     columns = DetailColumns(list(tokens), [None] * size, [(0, 0)] * size, [1] * size)
     return Encoding(list(ids), [type_id] * size, [mask] * size, Details(columns))
