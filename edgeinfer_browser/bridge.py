@@ -36,7 +36,8 @@ IN_BROWSER = sys.platform == "emscripten"
 class Notice:
     """What was given up to get the right answer all the same: a name, and a sentence for the user.
 
-    Kinds: ``cache_unavailable``, ``quota_exceeded``, ``cache_write_failed``, ``cache_entry_damaged``.
+    Kinds: ``cache_unavailable``, ``quota_exceeded``, ``cache_write_failed``, ``cache_entry_damaged``,
+    ``metric_sink_dropped``.
     """
 
     kind: str

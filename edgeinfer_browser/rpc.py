@@ -1,17 +1,20 @@
 """What the page's client calls through the Python worker: JSON in, JSON out, pipelines by number.
 
 ``handle`` never raises: an error crosses as ``{name, message, details}`` and is rebuilt on the page. Names are
-camelCase on that side and snake_case on this one; ``_OPTIONS`` is the list of what may cross.
+camelCase on that side and snake_case on this one; ``_OPTIONS`` is the list of what may cross. A call's metric crosses
+beside its result or error, so that the page knows whose it is.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
+from contextvars import ContextVar
 from typing import Any
 
 from edgeinfer_browser.errors import InputError, UnknownNameError, to_fields
 from edgeinfer_browser.pipelines import TextPipeline, pipeline
+from edgeinfer_browser.telemetry import InferenceMetric
 
 #: What the page may ask of ``pipeline()``; the names are the same on both sides.
 _OPTIONS = ("task", "model", "api", "policy", "tier", "dtype", "head")
@@ -22,21 +25,30 @@ _CALL_OPTIONS = {"topK": "top_k", "head": "head", "pooling": "pooling", "normali
 #: The live pipelines. Numbers are the page's, so a progress event can name one that is still loading.
 _pipelines: dict[int, TextPipeline] = {}
 
+#: The metrics of the request that is being handled; requests are handled side by side.
+_metrics: ContextVar[list[InferenceMetric]] = ContextVar("_metrics")
+
 
 async def handle(method: str, params: str, emit: Callable[[str], None]) -> str:
-    """Do one thing for the page; the answer is the JSON of ``{"result"}`` or ``{"error"}``.
+    """Do one thing for the page; the answer is the JSON of ``{"result"}`` or ``{"error"}``, and a call's ``"metric"``.
 
     Args:
         method: ``load``, ``call``, ``allHeads``, ``dispose`` or ``bench``.
         params: the JSON of its parameters (``PageRequest`` in ``js_shim/protocol.d.ts``).
         emit: takes the JSON of an event for the page.
     """
+    metrics: list[InferenceMetric] = []
+    _metrics.set(metrics)
+    answer: dict[str, Any]
     try:
         if method not in _METHODS:
             raise UnknownNameError.of("method", method, _METHODS)
-        return json.dumps({"result": await _METHODS[method](json.loads(params), emit)})
+        answer = {"result": await _METHODS[method](json.loads(params), emit)}
     except Exception as error:  # noqa: BLE001 - a defect of ours must not leave the page without an answer
-        return json.dumps({"error": to_fields(error)})
+        answer = {"error": to_fields(error)}
+    if metrics:
+        answer["metric"] = metrics[-1].to_json()
+    return json.dumps(answer)
 
 
 async def _load(params: dict[str, Any], emit: Callable[[str], None]) -> dict[str, Any]:
@@ -46,8 +58,13 @@ async def _load(params: dict[str, Any], emit: Callable[[str], None]) -> dict[str
     def on_progress(progress: dict[str, Any]) -> None:
         emit(json.dumps({"pipeline": number, "progress": progress}))
 
-    _pipelines[number] = await pipeline(**options, on_progress=on_progress)
+    on_metric = _keep_metric if params.get("metrics") else None
+    _pipelines[number] = await pipeline(**options, on_progress=on_progress, on_metric=on_metric)
     return {"info": _pipelines[number].info.to_json()}
+
+
+def _keep_metric(metric: InferenceMetric) -> None:
+    _metrics.get().append(metric)
 
 
 async def _call(params: dict[str, Any], _emit: object) -> dict[str, Any]:

@@ -9,8 +9,9 @@
 import { parameters } from "./answers.js";
 import { within } from "./deadline.js";
 import { remoteOnlyReason } from "./gate.js";
+import { CallRecord, Metrics, meanTopScore } from "./metric.js";
 import NAMES from "./names.json" with { type: "json" };
-import { predict } from "./predict.js";
+import { modelName, predict } from "./predict.js";
 import { probeNetwork, probeWasm } from "./probe.js";
 import { PythonClient } from "./python_client.js";
 import { ShimError } from "./shim_error.js";
@@ -18,6 +19,7 @@ import { ShimError } from "./shim_error.js";
 /** @typedef {import("./protocol").Label} Label */
 /** @typedef {import("./protocol").AllHeads} AllHeads */
 /** @typedef {import("./protocol").Progress} Progress */
+/** @typedef {import("./protocol").InferenceMetric} InferenceMetric */
 
 /**
  * @typedef {object} LoadOptions
@@ -31,6 +33,7 @@ import { ShimError } from "./shim_error.js";
  * @property {"wait" | "api"} [whileLoading] `"api"` answers from the API until the local tier is ready; the default
  *   sends no text anywhere
  * @property {(progress: Progress) => void} [onProgress]
+ * @property {(metric: InferenceMetric) => unknown} [onMetric] told of every call as it ends
  * @property {string} [runtime] folder of this script's companions; the default is the folder this script is in
  */
 
@@ -80,7 +83,7 @@ export async function load(options) {
     pipeline.call(inputs, callOptions);
   return /** @type {any} */ (
     Object.defineProperties(call, {
-      info: { get: () => ({ ...pipeline.info, persisted: pipeline.persisted }) },
+      info: { get: () => pipeline.told },
       ready: { get: () => pipeline.ready },
       allHeads: {
         value: (/** @type {any} */ inputs, /** @type {any} */ callOptions) =>
@@ -104,9 +107,11 @@ class Pipeline {
   /** The load that is under way, shared by all who wait for it. @type {Promise<void> | undefined} */
   #loading;
   #disposed = false;
+  /** The API has answered the page itself before. */
+  #predicted = false;
 
   /** @param {LoadOptions} options */
-  constructor({ onProgress, runtime, whileLoading = "wait", ...options }) {
+  constructor({ onProgress, onMetric, runtime, whileLoading = "wait", ...options }) {
     const base = new URL(runtime ?? "./", runtime ? location.href : import.meta.url);
     const url = new URL("python_worker.js", base).href;
     this.client = clients.get(url) ?? new PythonClient(url);
@@ -114,10 +119,12 @@ class Pipeline {
     this.number = this.client.nextPipeline++;
     this.whileLoading = whileLoading;
     this.onProgress = onProgress ?? (() => {});
+    this.metrics = new Metrics(onMetric, (notice) => this.onProgress({ stage: "notice", ...notice }));
     // Python and the API see absolute URLs: the worker's base is not the page's.
     const absolute = (/** @type {string | undefined} */ given) =>
       given && new URL(given, document.baseURI).href;
     this.options = { ...options, model: absolute(options.model) ?? "", api: absolute(options.api) };
+    this.name = modelName(this.options.model);
     this.webassembly = probeWasm();
     const { saveData, online } = probeNetwork();
     const facts = { webassembly: this.webassembly.compiles, saveData, offline: online === false };
@@ -125,8 +132,10 @@ class Pipeline {
     this.remoteOnly = remoteOnlyReason(this.options, facts);
   }
 
-  get persisted() {
-    return this.client.persisted ?? this.info.capabilities?.storage_persisted ?? null;
+  /** What `info` is: what Python or the thin path says, and what only the page knows. */
+  get told() {
+    const persisted = this.client.persisted ?? this.info.capabilities?.storage_persisted ?? null;
+    return { ...this.info, persisted, notices: [...(this.info.notices ?? []), ...this.metrics.notices] };
   }
 
   async start() {
@@ -189,7 +198,8 @@ class Pipeline {
     this.onProgress({ stage: "python", message: "Starting Python" });
     await this.#boot();
     const generation = this.client.generation;
-    const { info } = await this.client.ask("load", { pipeline: this.number, options: this.options });
+    const { number: pipeline, options, metrics } = this;
+    const { info } = await this.client.ask("load", { pipeline, options, metrics: metrics.open });
     this.info = info;
     this.#generation = generation;
     if (this.#disposed) await this.#release(); // while it was loading
@@ -225,17 +235,40 @@ class Pipeline {
   }
 
   /**
+   * One call, which leaves one metric however it ends.
    * @param {"call" | "allHeads"} method
    * @param {string | string[]} inputs
    * @param {CallOptions} [options]
    */
-  async #ask(method, inputs, { signal, ...options } = {}) {
+  async #ask(method, inputs, options = {}) {
+    const record = new CallRecord(this.name, this.options.task, inputs);
+    const leave = (/** @type {unknown} */ error) =>
+      this.metrics.open && void this.metrics.put(record.metric(error));
+    try {
+      const result = await this.#answer(method, inputs, options, record);
+      leave(undefined);
+      return result;
+    } catch (error) {
+      leave(error);
+      throw error;
+    }
+  }
+
+  /**
+   * @param {"call" | "allHeads"} method
+   * @param {string | string[]} inputs
+   * @param {CallOptions} options
+   * @param {CallRecord} record
+   */
+  async #answer(method, inputs, { signal, ...options }, record) {
     if (this.#disposed) throw new ShimError("InputError", "This pipeline was disposed of. Load it again.");
     signal?.throwIfAborted();
-    if (this.remoteOnly || !this.#generation) return this.#predict(method, inputs, { signal, ...options });
+    if (this.remoteOnly || !this.#generation)
+      return this.#predict(method, inputs, { signal, ...options }, record);
     if (this.#generation !== this.client.generation) await this.#loadLocal(); // its worker died
     const params = { pipeline: this.number, inputs: jsonInput(inputs), options };
-    const { result, info } = await unlessAborted(this.client.ask(method, params), signal);
+    const onMetric = (/** @type {InferenceMetric} */ metric) => (record.told = metric);
+    const { result, info } = await unlessAborted(this.client.ask(method, params, onMetric), signal);
     this.info = { ...this.info, ...info };
     return result;
   }
@@ -244,14 +277,16 @@ class Pipeline {
    * @param {"call" | "allHeads"} method
    * @param {string | string[]} inputs
    * @param {CallOptions} options
+   * @param {CallRecord} record
    */
-  async #predict(method, inputs, { signal, ...options }) {
+  async #predict(method, inputs, { signal, ...options }, record) {
     const { model, task, head, api = "" } = this.options;
     const all = method === "allHeads";
     /** @type {import("./answers.js").Kind} */
     const kind = all ? "heads" : task === "feature-extraction" ? "embeddings" : "labels";
     const wanted = parameters(all ? options : { head, ...options });
     const started = performance.now();
+    record.asks();
     /** @type {string | null} */
     let dtype = null;
     const onDtype = (/** @type {string | null} */ told) => (dtype = told);
@@ -259,6 +294,9 @@ class Pipeline {
     const result = await predict({ ...asked, parameters: all ? { ...wanted, all_heads: true } : wanted });
     const texts = Array.isArray(inputs) ? inputs.length : 1;
     this.info.last = { tier: "api", dtype, latency_ms: performance.now() - started, texts };
+    const confidence = kind === "labels" ? meanTopScore(result, Array.isArray(inputs)) : null;
+    record.answered(dtype, !this.#predicted, confidence);
+    this.#predicted = true;
     if (this.info.tier === "api") this.info.dtype = dtype;
     return result;
   }

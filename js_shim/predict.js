@@ -58,9 +58,9 @@ async function predictOnce(call) {
   throw new Error("the last try has no pause, so it returns or throws");
 }
 
-/** @param {string} model */
-function modelName(model) {
-  return new URL(model, location.href).pathname.replace(/\/+$/, "").split("/").at(-1);
+/** @param {string} model URL of the model folder */
+export function modelName(model) {
+  return new URL(model, location.href).pathname.replace(/\/+$/, "").split("/").at(-1) ?? "";
 }
 
 /**

@@ -61,7 +61,12 @@ export interface FileSpec {
 
 /** What was given up to get the right answer all the same, as a sentence for the user. */
 export interface Notice {
-  kind: "cache_unavailable" | "quota_exceeded" | "cache_write_failed" | "cache_entry_damaged";
+  kind:
+    | "cache_unavailable"
+    | "quota_exceeded"
+    | "cache_write_failed"
+    | "cache_entry_damaged"
+    | "metric_sink_dropped";
   message: string;
 }
 
@@ -171,8 +176,28 @@ export interface PageAnswer {
   result?: any;
   error?: ErrorFields;
   event?: { pipeline: number; progress: Progress };
+  /** Of a call, when the page wants metrics; beside its result, or its error. */
+  metric?: InferenceMetric;
   /** A model's file was cached: the time to ask for persistent storage, which workers cannot. */
   committed?: boolean;
+}
+
+/** One call, as `edgeinfer_browser/telemetry/metric.py` explains; times are milliseconds. */
+export interface InferenceMetric {
+  /** Seconds since the epoch. */
+  timestamp: number;
+  model: string;
+  revision: string | null;
+  task: string;
+  tier: string | null;
+  dtype: string | null;
+  latency_ms: { tokenise: number; queue: number; run: number; post: number; total: number };
+  tokens_in: number | null;
+  items: number;
+  cold_start: boolean;
+  fallback: { from_tier: string; reason: string; added_ms: number } | null;
+  confidence: number | null;
+  error: string | null;
 }
 
 export interface Progress {

@@ -9,6 +9,7 @@ import { ShimError, fromFields } from "./shim_error.js";
 /** @typedef {import("./protocol").PageRequest} PageRequest */
 /** @typedef {import("./protocol").PageAnswer} PageAnswer */
 /** @typedef {(progress: import("./protocol").Progress) => void} OnProgress */
+/** @typedef {(metric: import("./protocol").InferenceMetric) => void} OnMetric */
 
 export class PythonClient {
   /** @param {string} url the script of the Python worker */
@@ -18,7 +19,7 @@ export class PythonClient {
     this.generation = 0;
     /** @type {Worker | undefined} */
     this.worker = undefined;
-    /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void}>} */
+    /** @type {Map<number, {resolve: (value: any) => void, reject: (error: Error) => void, onMetric?: OnMetric}>} */
     this.waiting = new Map();
     /** Listeners by pipeline number. @type {Map<number, OnProgress>} */
     this.listeners = new Map();
@@ -31,13 +32,14 @@ export class PythonClient {
   /**
    * @param {PageRequest["method"]} method
    * @param {Record<string, unknown>} params
+   * @param {OnMetric} [onMetric] told of the call's metric before the promise settles
    * @returns {Promise<any>}
    */
-  ask(method, params) {
+  ask(method, params, onMetric) {
     const worker = (this.worker ??= this.#start());
     const id = this.nextRequest++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
+      this.waiting.set(id, { resolve, reject, onMetric });
       worker.postMessage({ id, method, params });
     });
   }
@@ -54,12 +56,13 @@ export class PythonClient {
   }
 
   /** @param {PageAnswer} answer */
-  #receive({ id, result, error, event, committed }) {
+  #receive({ id, result, error, event, metric, committed }) {
     if (committed) void persist().then((persisted) => (this.persisted = persisted));
     if (event) this.listeners.get(event.pipeline)?.(event.progress);
     if (id === undefined) return;
     const waiter = this.waiting.get(id);
     this.waiting.delete(id);
+    if (metric) waiter?.onMetric?.(metric);
     if (error) waiter?.reject(fromFields(error));
     else waiter?.resolve(result);
   }

@@ -17,6 +17,7 @@ from edgeinfer_browser.backends.golden import prove
 from edgeinfer_browser.errors import EdgeInferError, InputError, NoBackendError
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.policy import Choice
+from edgeinfer_browser.telemetry import CallRecord
 from edgeinfer_browser.tensors import Tensor
 
 T = TypeVar("T")
@@ -44,6 +45,8 @@ class Chain:
         #: What every error lists first: the refusals, and the tiers that were given up for good.
         self._given_up = list(self.attempts)
         self._closed = False
+        #: The current backend was loaded and has not run yet.
+        self._fresh = False
         self._waiting = list(backends)
         self._manifest = manifest
         self._on_attempt = on_attempt
@@ -55,15 +58,15 @@ class Chain:
         Raises:
             NoBackendError: when none does; its message lists every attempt.
         """
-        return await self._load(list(self._given_up))
+        return await self._load(list(self._given_up), CallRecord())
 
-    async def run(self, feeds: Feeds) -> dict[str, Tensor]:
-        """One run on the current backend, and on the next ones when it fails."""
-        return await self._ask(lambda backend: backend.run(feeds))
+    async def run(self, feeds: Feeds, *, record: CallRecord | None = None) -> dict[str, Tensor]:
+        """One run on the current backend, and on the next ones when it fails; ``record`` is told of each."""
+        return await self._ask(lambda backend: backend.run(feeds), record or CallRecord())
 
-    async def run_many(self, batches: Sequence[Feeds]) -> list[dict[str, Tensor]]:
+    async def run_many(self, batches: Sequence[Feeds], *, record: CallRecord | None = None) -> list[dict[str, Tensor]]:
         """One run each, likewise."""
-        return await self._ask(lambda backend: backend.run_many(batches))
+        return await self._ask(lambda backend: backend.run_many(batches), record or CallRecord())
 
     async def close(self) -> None:
         """Close the current backend; the chain has none after that."""
@@ -72,42 +75,48 @@ class Chain:
         if backend:
             await backend.close()
 
-    async def _ask(self, question: Callable[[Backend], Awaitable[T]]) -> T:
+    async def _ask(self, question: Callable[[Backend], Awaitable[T]], record: CallRecord) -> T:
         failed = list(self._given_up)
         while True:
-            backend = await self._load(failed)
+            backend = await self._load(failed, record)
             started = time.monotonic()
+            record.tries(cold_start=self._fresh)
+            self._fresh = False
             try:
                 answer = await question(backend)
                 self.answered = backend
+                record.answered(backend.tier, backend.dtype)
                 return answer
             except InputError:
                 raise  # it would fail everywhere
             except EdgeInferError as error:
                 attempt = self._record(backend, started, error)
+                record.gave_way(backend.tier, error)
                 failed.append(attempt)
                 if await self._demote(backend, attempt):
                     raise _no_backend(failed) from error
 
-    async def _load(self, failed: list[Attempt]) -> Backend:
+    async def _load(self, failed: list[Attempt], record: CallRecord) -> Backend:
         if self.current and not self._loading.locked():
             return self.current
         async with self._loading:
             for left in range(len(self._waiting), 0, -1):
                 if self.current or self._closed:
                     break
-                await self._try(self._waiting.pop(0), failed, is_last=left == 1)
+                await self._try(self._waiting.pop(0), failed, record, is_last=left == 1)
         if self.current is None:
             raise _no_backend(failed)
         return self.current
 
-    async def _try(self, backend: Backend, failed: list[Attempt], *, is_last: bool) -> None:
+    async def _try(self, backend: Backend, failed: list[Attempt], record: CallRecord, *, is_last: bool) -> None:
         started = time.monotonic()
+        record.tries()
         try:
             await backend.load()
             await prove(backend, self._manifest)
         except EdgeInferError as error:
             attempt = self._record(backend, started, error)
+            record.gave_way(backend.tier, error)
             failed.append(attempt)
             await backend.close()
             self._put_back(backend, attempt, is_last=is_last)
@@ -121,6 +130,7 @@ class Chain:
             await backend.close()
         else:
             self.current = backend
+            self._fresh = True
 
     def _put_back(self, backend: Backend, attempt: Attempt, *, is_last: bool) -> None:
         if is_last:

@@ -17,6 +17,7 @@ from edgeinfer_browser.pipelines.feature_extraction import FeatureExtractionPipe
 from edgeinfer_browser.pipelines.text import TextPipeline
 from edgeinfer_browser.pipelines.text_classification import TextClassificationPipeline
 from edgeinfer_browser.policy import Policy
+from edgeinfer_browser.telemetry import Outlet, Sink
 from edgeinfer_browser.tokenizers import TokenizerLike, model_tokenizer
 
 __all__ = [
@@ -53,6 +54,7 @@ class Options(TypedDict, total=False):
     head: str | None
     while_loading: Literal["wait", "api"]
     on_progress: OnProgress | None
+    on_metric: Sink | None
     bridge: Bridge | None
 
 
@@ -75,6 +77,7 @@ async def pipeline(
     head: str | None = None,
     while_loading: Literal["wait", "api"] = "wait",
     on_progress: OnProgress | None = None,
+    on_metric: Sink | None = None,
     bridge: Bridge | None = None,
 ) -> TextPipeline:
     """A pipeline that is ready to be called: the same lines in Pyodide and on CPython.
@@ -90,6 +93,7 @@ async def pipeline(
         head: the classifier to ask, of a model that has several; None is its first.
         while_loading: ``"api"`` answers from the API until the local tier is ready; the default sends no text.
         on_progress: called with a dict at each step and during downloads.
+        on_metric: called with an :class:`~edgeinfer_browser.telemetry.InferenceMetric` as each call ends.
         bridge: the host to use; the default is the one this Python runs in.
 
     Raises:
@@ -104,10 +108,12 @@ async def pipeline(
     wish = Policy.of(policy, tier=tier, dtype=dtype)
     host = bridge or default_bridge()
     tell = _teller(on_progress)
+    metrics = Outlet(on_metric, lambda notice: tell({"stage": "notice", **notice.to_json()}))
     resolution, tokenizer, settings = await _prepare(task, model, api, head, host, tell)
     runner = await _start(resolution, wish, while_loading, tell)
     made = TASKS[task](runner, resolution.manifest, resolution.capabilities, tokenizer, **settings)
     made.notices = resolution.folder.notices
+    made.metrics = metrics
     return made
 
 

@@ -13,6 +13,7 @@ from edgeinfer_browser.bridge import Notice
 from edgeinfer_browser.capabilities import Capabilities
 from edgeinfer_browser.errors import EdgeInferError, InputError, ManifestError
 from edgeinfer_browser.manifest import ModelManifest
+from edgeinfer_browser.telemetry import CallRecord, Outlet
 from edgeinfer_browser.tensors import Tensor
 from edgeinfer_browser.tokenizers import TokenizerLike
 
@@ -118,6 +119,8 @@ class Pipeline:
         self._last: LastCall | None = None
         #: The model folder's notices by kind, as they come.
         self.notices: Mapping[str, Notice] = {}
+        #: Where each call's metric goes.
+        self.metrics = Outlet()
         self._notes: tuple[str, ...] = ()
 
     @property
@@ -134,7 +137,7 @@ class Pipeline:
             packed=self._manifest.packed,
             tokenizer=self._tokenizer_name,
             last=self._last,
-            notices=tuple(self.notices.values()),
+            notices=(*self.notices.values(), *self.metrics.notices),
             heads=tuple(head.name for head in self._manifest.heads),
             notes=(*self._manifest.not_guaranteed, *self._notes),
         )
@@ -152,16 +155,24 @@ class Pipeline:
         """Wait for a local tier that loads in the background (``while_loading="api"``), if one does."""
         await self._runner.settled()
 
-    async def _run(self, feeds: Sequence[Feeds]) -> list[dict[str, Tensor]]:
+    async def _run(self, feeds: Sequence[Feeds], record: CallRecord) -> list[dict[str, Tensor]]:
         """Run each feed; a single one without the cost of a list."""
         started = time.perf_counter()
         chain = self._runner.chain
-        outputs = [await chain.run(feeds[0])] if len(feeds) == 1 else await chain.run_many(feeds)
+        if len(feeds) == 1:
+            outputs = [await chain.run(feeds[0], record=record)]
+        else:
+            outputs = await chain.run_many(feeds, record=record)
         backend = chain.answered or chain.current
         if backend:
             milliseconds = (time.perf_counter() - started) * 1000
             self._last = LastCall(backend.tier, backend.dtype, milliseconds, len(feeds))
         return outputs
+
+    def _leave_metric(self, record: CallRecord, error: BaseException | None = None) -> None:
+        """Every call does, whether it ended in a result or in an error."""
+        if self.metrics.open:
+            self.metrics.put(record.metric(self._manifest.name, self._manifest.revision, self.task, error))
 
 
 def _attempts_of(error: EdgeInferError) -> list[Attempt]:

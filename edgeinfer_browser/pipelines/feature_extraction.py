@@ -23,7 +23,7 @@ from edgeinfer_browser.pipelines.embeddings import (
     token_vectors,
     vector,
 )
-from edgeinfer_browser.pipelines.text import TextPipeline
+from edgeinfer_browser.pipelines.text import Read, TextPipeline
 from edgeinfer_browser.tensors import Tensor
 from edgeinfer_browser.tokenizers import TokenizerLike
 
@@ -100,10 +100,11 @@ class FeatureExtractionPipeline(TextPipeline):
             InputError: when ``inputs`` is something else, or an option contradicts what is in the graph.
             NoBackendError: when no tier gave an answer; the message lists every attempt.
         """
+        return await self._call(inputs, lambda: self._read_embedding(pooling, normalize))
+
+    def _read_embedding(self, pooling: PoolingName | None, normalize: bool | None) -> Read[Embedding]:
         self._check(pooling, normalize)
-        answers = await self._answers(inputs)
-        results = [self._embedding(feeds, outputs, pooling, normalize) for feeds, outputs in answers]
-        return results[0] if isinstance(inputs, str) else results
+        return lambda feeds, outputs: self._embedding(feeds, outputs, pooling, normalize)
 
     def _check(self, pooling: object, normalize: object) -> None:
         if pooling is not None and pooling not in POOLINGS:

@@ -74,6 +74,11 @@ def ranked(outputs: Mapping[str, Tensor], head: HeadSpec, model: str) -> list[La
     return [{"label": label, "score": score} for label, score in best_first]
 
 
+def mean_top_score(results: Sequence[Sequence[Label]]) -> float | None:
+    """The score of the best label, the mean over the texts; None for no text."""
+    return sum(labels[0]["score"] for labels in results) / len(results) if results else None
+
+
 def _logits(outputs: Mapping[str, Tensor], head: HeadSpec, model: str) -> list[float]:
     rows = outputs[head.output].rows() if head.output in outputs else []
     labels = len(head.labels)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from typing import Any, overload
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar, overload
 
 from edgeinfer_browser.backends import Feeds
 from edgeinfer_browser.cache import ModelFolder
@@ -13,11 +13,17 @@ from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.pipelines.base import Pipeline, Runner, read_texts, text_feeds
 from edgeinfer_browser.pipelines.embeddings import find_embedding, vector
 from edgeinfer_browser.pipelines.labels import check_top_k, heads_of, ranked
+from edgeinfer_browser.telemetry import CallRecord
 from edgeinfer_browser.tensors import Tensor
 from edgeinfer_browser.tokenizers import TokenizerLike
 
 #: ``{"embedding": [float] | None, "heads": {name: [{"label", "score"}]}}``
 AllHeads = dict[str, Any]
+
+T = TypeVar("T")
+
+#: Makes a result of one text's feeds and outputs.
+Read = Callable[[Feeds, dict[str, Tensor]], T]
 
 
 class TextPipeline(Pipeline):
@@ -68,11 +74,13 @@ class TextPipeline(Pipeline):
             InputError: when the model has no heads, or ``inputs`` or ``top_k`` is something else.
             NoBackendError: when no tier gave an answer; the message lists every attempt.
         """
+        return await self._call(inputs, lambda: self._read_heads(top_k))
+
+    def _read_heads(self, top_k: int | None) -> Read[AllHeads]:
         check_top_k(top_k)
         if not self._manifest.heads:
             raise InputError(f"Model {self._manifest.name!r} has no heads. Join some: edgeinfer pack --head head.json.")
-        results = [self._all_heads(outputs, top_k) for _, outputs in await self._answers(inputs)]
-        return results[0] if isinstance(inputs, str) else results
+        return lambda _, outputs: self._all_heads(outputs, top_k)
 
     def _all_heads(self, outputs: dict[str, Tensor], top_k: int | None) -> AllHeads:
         embedding = find_embedding(outputs)
@@ -82,8 +90,38 @@ class TextPipeline(Pipeline):
             "heads": {name: ranked(outputs, head, self._manifest.name)[:top_k] for name, head in heads.items()},
         }
 
-    async def _answers(self, inputs: str | Sequence[str]) -> list[tuple[Feeds, dict[str, Tensor]]]:
-        """The feeds of each text, and the outputs of its run."""
-        feeds = [self.feeds(text) for text in read_texts(inputs)]
-        outputs = await self._run(feeds) if feeds else []
-        return list(zip(feeds, outputs, strict=True))
+    async def _call(
+        self,
+        inputs: str | Sequence[str],
+        options: Callable[[], Read[T]],
+        confidence: Callable[[Sequence[T]], float | None] = lambda _: None,
+    ) -> T | list[T]:
+        """One call from texts to results, which leaves one metric however it ends.
+
+        Args:
+            inputs: a text, or a list of texts.
+            options: checks what else was given, and says how a text's outputs are to be read.
+            confidence: how sure the results are, for the metric.
+        """
+        record = CallRecord()
+        try:
+            results = await self._results(read_texts(inputs), options(), record)
+        except BaseException as error:  # cancelled calls too
+            self._leave_metric(record, error)
+            raise
+        if self.metrics.open:
+            record.confidence = confidence(results)
+            self._leave_metric(record)
+        return results[0] if isinstance(inputs, str) else results
+
+    async def _results(self, texts: Sequence[str], read: Read[T], record: CallRecord) -> list[T]:
+        record.items = len(texts)
+        feeds = [self.feeds(text) for text in texts]
+        record.tokenised(sum(_tokens(each) for each in feeds))
+        outputs = await self._run(feeds, record) if feeds else []
+        return [read(*each) for each in zip(feeds, outputs, strict=True)]
+
+
+def _tokens(feeds: Feeds) -> int:
+    """Tokens of a text's feeds, each of dims [1, tokens]."""
+    return next(iter(feeds.values())).dims[1]

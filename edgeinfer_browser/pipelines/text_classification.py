@@ -9,8 +9,16 @@ from edgeinfer_browser.cache import ModelFolder
 from edgeinfer_browser.capabilities import Capabilities
 from edgeinfer_browser.manifest import ModelManifest
 from edgeinfer_browser.pipelines.base import Runner
-from edgeinfer_browser.pipelines.labels import Label, check_top_k, find_head, heads_of, ranked, require_problem_type
-from edgeinfer_browser.pipelines.text import TextPipeline
+from edgeinfer_browser.pipelines.labels import (
+    Label,
+    check_top_k,
+    find_head,
+    heads_of,
+    mean_top_score,
+    ranked,
+    require_problem_type,
+)
+from edgeinfer_browser.pipelines.text import Read, TextPipeline
 from edgeinfer_browser.tokenizers import TokenizerLike
 
 
@@ -75,8 +83,9 @@ class TextClassificationPipeline(TextPipeline):
             InputError: when ``inputs`` or ``top_k`` is something else.
             NoBackendError: when no tier gave an answer; the message lists every attempt.
         """
+        return await self._call(inputs, lambda: self._read_labels(top_k, head), mean_top_score)
+
+    def _read_labels(self, top_k: int | None, head: str | None) -> Read[list[Label]]:
         check_top_k(top_k)
         chosen = self._head if head is None else find_head(self._manifest, head)
-        answers = await self._answers(inputs)
-        results = [ranked(outputs, chosen, self._manifest.name)[:top_k] for _, outputs in answers]
-        return results[0] if isinstance(inputs, str) else results
+        return lambda _, outputs: ranked(outputs, chosen, self._manifest.name)[:top_k]

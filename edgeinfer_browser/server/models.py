@@ -21,6 +21,7 @@ from edgeinfer_browser.pipelines.base import Runner
 from edgeinfer_browser.policy import DTYPES_BY_TIER, Candidate, Choice
 from edgeinfer_browser.server.limits import Limits, Queue
 from edgeinfer_browser.server.ports import Port
+from edgeinfer_browser.telemetry import CallRecord
 from edgeinfer_browser.tensors import Tensor
 from edgeinfer_browser.tokenizers import model_tokenizer
 from edgeinfer_browser.wire import DTYPE_HEADER
@@ -37,17 +38,25 @@ class SharedSession(Chain):
         super().__init__(Choice(candidates, ()), backends, manifest)
         self._queue = queue
 
-    async def run(self, feeds: Feeds, outputs: Sequence[str] = ()) -> dict[str, Tensor]:
+    async def run(
+        self, feeds: Feeds, outputs: Sequence[str] = (), *, record: CallRecord | None = None
+    ) -> dict[str, Tensor]:
         """One run, when it is its turn; for the outputs named, or those that pipelines read."""
         async with self._queue.turn:
-            if self.current is None:
+            current = self.current
+            if current is None:
                 raise RunError("The server is closing. Try again later.")
-            assert isinstance(self.current, OnnxRuntimeNative)  # it was made of nothing else
-            return await self.current.run(feeds, outputs)
+            assert isinstance(current, OnnxRuntimeNative)  # it was made of nothing else
+            if record:
+                record.tries()
+            answer = await current.run(feeds, outputs)
+            if record:
+                record.answered(current.tier, current.dtype)
+            return answer
 
-    async def run_many(self, batches: Sequence[Feeds]) -> list[dict[str, Tensor]]:
+    async def run_many(self, batches: Sequence[Feeds], *, record: CallRecord | None = None) -> list[dict[str, Tensor]]:
         """One run each; other requests come between them."""
-        return [await self.run(feeds) for feeds in batches]
+        return [await self.run(feeds, record=record) for feeds in batches]
 
 
 @dataclass(frozen=True, slots=True)

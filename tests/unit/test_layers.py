@@ -23,11 +23,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("manifest",),
     ("policy",),
     ("cache",),
+    # Every call leaves a metric, so what a metric is lies below what makes calls; whoever reads them needs no more.
+    ("telemetry",),
     ("backends",),
     ("tokenizers",),
     ("pipelines",),
     ("hybrid",),
-    ("telemetry",),
     ("benchmark", "rpc"),
     ("headless",),
     ("packing",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -119,6 +120,34 @@ async def test_nothing_the_page_can_send_raises(host: FakeBridge, method: str, p
     error = json.loads(await rpc.handle(method, params, print))["error"]
     assert error["name"]
     assert error["message"]
+
+
+async def load_measured(number: int, **options: Any) -> Any:
+    wanted = {"task": "text-classification", "model": BASE, **options}
+    return await ask("load", {"pipeline": number, "options": wanted, "metrics": True})
+
+
+async def test_a_calls_metric_crosses_beside_its_result_when_the_page_wants_it(host: FakeBridge) -> None:
+    assert "metric" not in await load_measured(1, tier="wasm")
+    answer = await call(1, "good day")
+    assert answer["result"]["info"]["last"]["tier"] == "wasm"
+    assert (answer["metric"]["tier"], answer["metric"]["tokens_in"], answer["metric"]["error"]) == ("wasm", 4, None)
+    await load(2)
+    assert "metric" not in await call(2, "good")
+
+
+async def test_a_metric_crosses_beside_an_error_too_unless_it_is_no_call(host: FakeBridge) -> None:
+    await load_measured(1)
+    refused = await call(1, "good", topK=0)
+    assert (refused["error"]["name"], refused["metric"]["error"]) == ("InputError", "InputError")
+    assert "metric" not in await call(42, "good")
+
+
+async def test_calls_side_by_side_have_their_own_metric(host: FakeBridge) -> None:
+    await load_measured(1)
+    texts = ["good " * count for count in range(1, 8)]
+    answers = await asyncio.gather(*(call(1, text) for text in texts))
+    assert [answer["metric"]["tokens_in"] for answer in answers] == [3, 4, 5, 6, 7, 8, 9]
 
 
 async def test_bench_gives_pairs_of_equal_length(host: FakeBridge) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from starlette.testclient import TestClient
 
 from edgeinfer_browser import pipeline
 from edgeinfer_browser.server import create_app
+from edgeinfer_browser.server.limits import Limits
+from edgeinfer_browser.server.models import load_models
+from edgeinfer_browser.telemetry import Outlet, RingBuffer
 from tests.unit import server_models
 from tests.unit.test_server_oip import refused
 
@@ -171,3 +175,17 @@ def test_no_text_is_logged(client: TestClient, caplog: pytest.LogCaptureFixture)
         client.post("/predict", json=asked)
     # The test's own client logs URLs; no record has what was sent.
     assert "secret" not in caplog.text
+
+
+async def test_a_metric_of_a_served_pipeline_says_what_waiting_for_its_turn_took(models: Path) -> None:
+    served = (await load_models(models, Limits()))["tiny"]
+    pipe, kept = served.pipelines["text-classification"], RingBuffer()
+    pipe.metrics = Outlet(kept)
+    async with served.queue.turn:
+        waiting = asyncio.ensure_future(pipe(["good", "bad film"]))
+        await asyncio.sleep(0.02)
+    await waiting
+    (metric,) = kept
+    assert (metric.tier, metric.items, metric.error) == ("native", 2, None)
+    assert metric.latency_ms.queue >= 15
+    assert metric.latency_ms.run > 0
