@@ -119,7 +119,8 @@ class _Finder:
             done = end
         if done == 0 and text:
             # In the Rust library this is a slice, too: it begins where its first character comes from.
-            string.shift, _ = string.span(0, 1)
+            if string.starts:
+                string.shift = string.starts[0]
             yield None, string
         elif done < len(text):
             yield None, string.slice(done, len(text))

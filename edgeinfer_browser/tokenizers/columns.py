@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-from edgeinfer_browser.tokenizers.encoding import Encoding, Offsets, fresh
+from edgeinfer_browser.tokenizers.details import DetailColumns, Details, Offsets
+from edgeinfer_browser.tokenizers.encoding import Encoding
 from edgeinfer_browser.tokenizers.normalized import NormalizedString, Span
 from edgeinfer_browser.tokenizers.wordpiece import Pieces
 
 
+class _Words(NamedTuple):
+    """Words of a string: where each begins, and its pieces. They are numbered from ``number``, or all are ``word``."""
+
+    string: NormalizedString
+    number: int
+    word: int | None
+    found: list[tuple[int, Pieces]]
+
+
 class Columns:
-    """Lists that grow word by word. Most words are one token, so that case is kept short."""
+    """Ids, which grow word by word, and what the other columns are computed from."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
-        self.tokens: list[str] = []
-        self.word_ids: list[int | None] = []
-        self.offsets: list[Offsets] = []
+        self._words: list[_Words] = []
 
     def add_words(
         self,
@@ -28,41 +37,38 @@ class Columns:
         word: int | None,
         enough: int | None,
     ) -> int:
-        """Add the tokens of words, until there are more than enough; the index after the last word."""
-        text, ids, tokens, word_ids, offsets = string.normalized, self.ids, self.tokens, self.word_ids, self.offsets
-        most, shift, is_plain = sys.maxsize if enough is None else enough, string.shift, string.starts is None
+        """Add the tokens of words, until there are more than enough; the index after the last word.
+
+        The string may not change any more.
+        """
+        text, ids = string.normalized, self.ids
+        most = sys.maxsize if enough is None else enough
+        found: list[tuple[int, Pieces]] = []
         for start, end in spans:
             pieces = tokenize(text[start:end])
-            number = index if word is None else word
-            if is_plain and len(pieces[0]) == 1:
-                first, last = pieces[2][0]
-                place = start + shift
-                ids.append(pieces[0][0])
-                tokens.append(pieces[1][0])
-                word_ids.append(number)
-                offsets.append((place + first, place + last))
-            else:
-                self.add(pieces, string, start, number)
-            index += 1
+            found.append((start, pieces))
+            ids += pieces[0]
             if len(ids) > most:
                 break
-        return index
-
-    def add(self, pieces: Pieces, string: NormalizedString, start: int, word: int) -> None:
-        """Add a word's tokens; the word begins at ``start`` in the normalised string."""
-        ids, tokens, spans = pieces
-        self.ids += ids
-        self.tokens += tokens
-        starts, ends = string.starts, string.ends
-        if starts is None:
-            start += string.shift
-            self.offsets += [(start + begin, start + end) for begin, end in spans]
-        elif ends is not None:
-            self.offsets += [(starts[start + begin], ends[start + end - 1]) for begin, end in spans]
-        else:
-            self.offsets += [(starts[start + begin], starts[start + end - 1] + 1) for begin, end in spans]
-        self.word_ids += [word] * len(ids)
+        self._words.append(_Words(string, index, word, found))
+        return index + len(found)
 
     def encoding(self, type_id: int) -> Encoding:
-        """What was gathered, as an encoding."""
-        return fresh(self.ids, self.tokens, self.word_ids, self.offsets, type_id)
+        """What was gathered, as an encoding of ordinary tokens: mask 1, not special."""
+        size = len(self.ids)
+        return Encoding(self.ids, [type_id] * size, [1] * size, Details(self._details))
+
+    def _details(self) -> DetailColumns:
+        tokens: list[str] = []
+        word_ids: list[int | None] = []
+        offsets: list[Offsets] = []
+        for string, number, word, found in self._words:
+            places: list[Span] = []
+            for index, (start, (_, names, spans)) in enumerate(found, number):
+                tokens += names
+                for first, last in spans:
+                    word_ids.append(index if word is None else word)
+                    places.append((start + first, start + last))
+            offsets += string.spans(places)
+        # Not as many as there are ids now: padding may have made these more since.
+        return DetailColumns(tokens, word_ids, offsets, [0] * len(tokens))

@@ -6,25 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-Offsets = tuple[int, int]
+from edgeinfer_browser.tokenizers.details import DetailColumns, Details, Offsets, joined
 
 
 @dataclass(slots=True)
 class Encoding:
     """The tokens of one sequence or pair; every column has one entry per token.
 
-    ``offsets`` are (start, end) in code points of the original text, ``(0, 0)`` for added special tokens.
-    ``word_ids`` count the words of each sequence, None for special tokens and padding.
+    ``tokens``, ``word_ids``, ``offsets`` and ``special_tokens_mask`` are computed when one of them is first read.
     ``sequence_ranges`` maps 0 and 1 to the half-open token range of the first and second sequence.
     """
 
     ids: list[int] = field(default_factory=list)
     type_ids: list[int] = field(default_factory=list)
-    tokens: list[str] = field(default_factory=list)
-    word_ids: list[int | None] = field(default_factory=list)
-    offsets: list[Offsets] = field(default_factory=list)
-    special_tokens_mask: list[int] = field(default_factory=list)
     attention_mask: list[int] = field(default_factory=list)
+    details: Details = field(default_factory=lambda: joined(()))
     sequence_ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
     #: What truncation cut off, or how to compute it: most callers never look.
     rest: list[Encoding] | Callable[[], list[Encoding]] = field(default_factory=list, repr=False, compare=False)
@@ -33,6 +29,26 @@ class Encoding:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens themselves."""
+        return self.details.columns.tokens
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """The number of each token's word in its sequence, None for special tokens and padding."""
+        return self.details.columns.word_ids
+
+    @property
+    def offsets(self) -> list[Offsets]:
+        """(start, end) in code points of the original text, ``(0, 0)`` for added special tokens."""
+        return self.details.columns.offsets
+
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for special tokens and padding."""
+        return self.details.columns.special_tokens_mask
 
     @property
     def overflowing(self) -> list[Encoding]:
@@ -58,58 +74,34 @@ class Encoding:
     def window(self, start: int, end: int) -> Encoding:
         """A copy of the tokens from ``start`` to ``end``, without sequence ranges and without overflow."""
         part = slice(start, end)
+        return Encoding(self.ids[part], self.type_ids[part], self.attention_mask[part], self.details.window(start, end))
+
+    def with_details(self, details: Details) -> Encoding:
+        """A copy with other tokens, word ids, offsets and special tokens mask."""
+        # dataclasses.replace() does the same five times slower.
         return Encoding(
-            self.ids[part],
-            self.type_ids[part],
-            self.tokens[part],
-            self.word_ids[part],
-            self.offsets[part],
-            self.special_tokens_mask[part],
-            self.attention_mask[part],
+            self.ids, self.type_ids, self.attention_mask, details, self.sequence_ranges, self.rest, self.whole
         )
 
     def as_sequence(self, sequence: int, type_id: int) -> Encoding:
         """The same tokens, marked as the given sequence of a pair and with one type id throughout."""
-        size = len(self)
-        # dataclasses.replace() does the same five times slower.
-        return Encoding(
-            self.ids,
-            [type_id] * size,
-            self.tokens,
-            self.word_ids,
-            self.offsets,
-            self.special_tokens_mask,
-            self.attention_mask,
-            {sequence: (0, size)},
-            self.rest,
-            self.whole,
-        )
+        marked = self.with_details(self.details)
+        marked.type_ids = [type_id] * len(self)
+        marked.sequence_ranges = {sequence: (0, len(self))}
+        return marked
 
 
-def fresh(
-    ids: list[int], tokens: list[str], word_ids: list[int | None], offsets: list[Offsets], type_id: int
-) -> Encoding:
-    """An encoding of ordinary tokens: mask 1, not special."""
+def special(ids: Sequence[int], tokens: Sequence[str], type_id: int, mask: int = 1) -> Encoding:
+    """An encoding of special tokens: they belong to no word and to no place in the text. ``mask`` is 0 for padding."""
     size = len(ids)
-    return Encoding(ids, [type_id] * size, tokens, word_ids, offsets, [0] * size, [1] * size)
-
-
-def special(ids: Sequence[int], tokens: Sequence[str], type_id: int) -> Encoding:
-    """An encoding of special tokens: they belong to no word and to no place in the text."""
-    size = len(ids)
-    nowhere: list[int | None] = [None] * size
-    places, ones = [(0, 0)] * size, [1] * size
-    return Encoding(list(ids), [type_id] * size, list(tokens), nowhere, places, ones, [1] * size)
+    columns = DetailColumns(list(tokens), [None] * size, [(0, 0)] * size, [1] * size)
+    return Encoding(list(ids), [type_id] * size, [mask] * size, Details(columns))
 
 
 def _joined(parts: Sequence[Encoding]) -> Encoding:
     """The columns one after the other, without overflow."""
     ids: list[int] = []
     type_ids: list[int] = []
-    tokens: list[str] = []
-    word_ids: list[int | None] = []
-    offsets: list[Offsets] = []
-    special_tokens_mask: list[int] = []
     attention_mask: list[int] = []
     ranges: dict[int, tuple[int, int]] = {}
     for part in parts:
@@ -118,12 +110,8 @@ def _joined(parts: Sequence[Encoding]) -> Encoding:
             ranges[sequence] = start + shift, end + shift
         ids += part.ids
         type_ids += part.type_ids
-        tokens += part.tokens
-        word_ids += part.word_ids
-        offsets += part.offsets
-        special_tokens_mask += part.special_tokens_mask
         attention_mask += part.attention_mask
-    return Encoding(ids, type_ids, tokens, word_ids, offsets, special_tokens_mask, attention_mask, ranges)
+    return Encoding(ids, type_ids, attention_mask, joined([part.details for part in parts]), ranges)
 
 
 def _joined_with_overflow(left: Encoding, right: Encoding) -> Encoding:

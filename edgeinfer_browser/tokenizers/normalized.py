@@ -52,11 +52,16 @@ class NormalizedString:
 
     def span(self, start: int, end: int) -> Span:
         """The place in the original of the normalised characters from ``start`` to ``end`` (not empty)."""
-        if self.starts is None:
-            return self.shift + start, self.shift + end
-        if self.ends is None:
-            return self.starts[start], self.starts[end - 1] + 1
-        return self.starts[start], self.ends[end - 1]
+        return self.spans([(start, end)])[0]
+
+    def spans(self, spans: Iterable[Span]) -> list[Span]:
+        """The places of several such stretches."""
+        starts, ends, shift = self.starts, self.ends, self.shift
+        if starts is None:
+            return [(shift + start, shift + end) for start, end in spans] if shift else [*spans]
+        if ends is None:
+            return [(starts[start], starts[end - 1] + 1) for start, end in spans]
+        return [(starts[start], ends[end - 1]) for start, end in spans]
 
     def slice(self, start: int, end: int) -> NormalizedString:
         """A part of the normalised text that still knows its place in the original."""

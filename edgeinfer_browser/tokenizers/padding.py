@@ -8,6 +8,7 @@ from typing import Any
 
 from edgeinfer_browser.errors import UnknownNameError
 from edgeinfer_browser.tokenizers.components import Spec, check_options, option, unknown
+from edgeinfer_browser.tokenizers.details import joined
 from edgeinfer_browser.tokenizers.encoding import Encoding, special
 from edgeinfer_browser.tokenizers.truncation import DIRECTIONS
 
@@ -65,16 +66,13 @@ class Padding:
         missing = length - len(encoding)
         if missing <= 0:
             return
-        pads = special([self.pad_id] * missing, [self.pad_token] * missing, self.pad_type_id)
-        pads.attention_mask = [0] * missing
+        pads = special([self.pad_id] * missing, [self.pad_token] * missing, self.pad_type_id, mask=0)
         at = 0 if self.direction == "left" else len(encoding)
         encoding.ids[at:at] = pads.ids
         encoding.type_ids[at:at] = pads.type_ids
-        encoding.tokens[at:at] = pads.tokens
-        encoding.word_ids[at:at] = pads.word_ids
-        encoding.offsets[at:at] = pads.offsets
-        encoding.special_tokens_mask[at:at] = pads.special_tokens_mask
         encoding.attention_mask[at:at] = pads.attention_mask
+        parts = (pads.details, encoding.details)
+        encoding.details = joined(parts if self.direction == "left" else parts[::-1])
         if self.direction == "left":
             ranges = encoding.sequence_ranges.items()
             encoding.sequence_ranges = {key: (start + missing, end + missing) for key, (start, end) in ranges}

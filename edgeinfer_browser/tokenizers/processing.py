@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from edgeinfer_browser.tokenizers.encoding import Encoding, merge, special
-from edgeinfer_browser.tokenizers.trimming import Trim, each, with_offsets
+from edgeinfer_browser.tokenizers.trimming import Trim, each
 
 #: A special token: its text and its id.
 Special = tuple[str, int]
@@ -114,7 +114,7 @@ class ByteLevelProcessing:
         if self._trim:
             parts = [*map(self._trim, parts)]
         # After a template the parts are numbered anew, special tokens included, as in the Rust library.
-        parts = [with_offsets(part, part.offsets) for part in parts]
+        parts = [part.with_details(part.details) for part in parts]
         for index, part in enumerate(parts):
             part.sequence_ranges = {**part.sequence_ranges, index: (0, len(part))}
         return parts

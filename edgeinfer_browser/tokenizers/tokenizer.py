@@ -137,10 +137,9 @@ class Tokenizer:
             if token is None:
                 index = self._encode_part(part, columns, enough, word, index)
             else:
-                size = len(part.normalized)
-                pieces = ((token,), (part.normalized,), ((0, size),))
-                columns.add(pieces, part, 0, index if word is None else word)
-                index += 1
+                span = (0, len(part.normalized))
+                pieces = ((token,), (part.normalized,), (span,))
+                index = columns.add_words(part, [span], {part.normalized: pieces}.__getitem__, index, word, enough)
             if enough is not None and len(columns.ids) > enough:
                 return
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from edgeinfer_browser.tokenizers.byte_level import CHARS
-from edgeinfer_browser.tokenizers.encoding import Encoding, Offsets
+from edgeinfer_browser.tokenizers.details import DetailColumns, Details, Offsets
+from edgeinfer_browser.tokenizers.encoding import Encoding
 from edgeinfer_browser.tokenizers.unicode import code_points
 
 #: Tokens remembered with their blanks; when so many were met, all are forgotten.
@@ -24,13 +25,16 @@ class Trim:
         return each(part, self._trimmed)
 
     def _trimmed(self, part: Encoding) -> Encoding:
+        return part.with_details(Details(lambda: self._columns(part.details.columns)))
+
+    def _columns(self, columns: DetailColumns) -> DetailColumns:
         blanks = self._blanks
-        offsets = part.offsets[:]
-        for index, token in enumerate(part.tokens):
+        offsets = columns.offsets[:]
+        for index, token in enumerate(columns.tokens):
             leading, trailing = blanks[token]
             if leading or trailing:
                 offsets[index] = self._offsets(index, leading, trailing, *offsets[index])
-        return with_offsets(part, offsets)
+        return columns._replace(offsets=offsets)
 
     def _offsets(self, index: int, leading: int, trailing: int, start: int, end: int) -> Offsets:
         # A single space in front may be the one that was added, and has no place in the text.
@@ -58,22 +62,6 @@ def _leading_blanks(token: str) -> int:
             break
         count += 1
     return count
-
-
-def with_offsets(part: Encoding, offsets: list[Offsets]) -> Encoding:
-    """A copy with other offsets."""
-    return Encoding(
-        part.ids,
-        part.type_ids,
-        part.tokens,
-        part.word_ids,
-        offsets,
-        part.special_tokens_mask,
-        part.attention_mask,
-        part.sequence_ranges,
-        part.rest,
-        part.whole,
-    )
 
 
 def each(part: Encoding, change: Callable[[Encoding], Encoding]) -> Encoding:
